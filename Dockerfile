@@ -17,7 +17,9 @@ RUN uv pip install --quiet --python .venv/bin/python --no-deps wheels/*.whl
 RUN printf '#!/bin/sh\nexec python -m %s\n' "$(echo ${SERVICE} | tr - _)" > .venv/bin/serve && chmod +x .venv/bin/serve
 
 FROM python:3.11-slim
-RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin rota
+RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin rota \
+    # A volume that is mounted here for the first time belongs to the service.
+    && install -d -o 10001 -g 10001 -m 0700 /var/lib/rota
 WORKDIR /app
 COPY --from=build /app/.venv .venv
 ENV PATH=/app/.venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1

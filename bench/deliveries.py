@@ -23,7 +23,7 @@ from rota_common.bus.router import Router
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.runtime.service import Service
 from rota_common.testing.processes import Processes
-from rota_contracts.catalog import DELIVERY_COMPLETED, DELIVERY_REQUESTED, MAY_DELIVER
+from rota_contracts.catalog import DELIVERY_COMPLETED, DELIVERY_REQUESTED, MAY_DELIVER, READ_SECRETS
 from rota_contracts.envelope import parse_event
 from rota_contracts.messages.delivery import (
     DeliveryContent,
@@ -32,6 +32,7 @@ from rota_contracts.messages.delivery import (
     DeliveryRequestedV1,
     Permission,
 )
+from rota_contracts.messages.secrets import SecretsReply, SecretValue
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import TriggerType
 from rota_contracts.robots.robot import Robot
@@ -48,7 +49,7 @@ class Center:
     """A delivery-center as a process, with stand-ins for the services that it asks."""
 
     def __init__(self, folder: Path, server: EmbeddedServer, mongo: EmbeddedServer, receiver: Receiver) -> None:
-        settings = {"ROTA_ALLOW_PRIVATE_TARGETS": "127.0.0.0/8", "BENCH_HOOK_SECRET": SECRET}
+        settings = {"ROTA_ALLOW_PRIVATE_TARGETS": "127.0.0.0/8"}
         self.processes = Processes(folder, nats_url=server.url, mongo_url=mongo.url, settings=settings)
         self.receiver, self._nats_url = receiver, server.url
         self.completed: dict[str, float] = {}
@@ -57,10 +58,16 @@ class Center:
         router = Router()
         router.answer(MAY_DELIVER, self._may_deliver)
         self._executor.include(router)
+        self._gateway = Service("trigger-gateway", server.url)
+        router = Router()
+        router.answer(READ_SECRETS, self._read_secrets)
+        self._gateway.include(router)
 
     async def start(self) -> None:
         await self._executor.start()
         await self._executor.started.wait()
+        await self._gateway.start()
+        await self._gateway.started.wait()
         self._client = await nats.connect(self._nats_url)
         await self._client.subscribe(DELIVERY_COMPLETED.subject(TEAM, "*"), cb=self._on_completed)
         await self.robots([f"/r/{number}" for number in range(ROBOTS)])
@@ -70,6 +77,7 @@ class Center:
     async def stop(self) -> None:
         await self.processes.stop_all()
         await self._executor.stop(2)
+        await self._gateway.stop(2)
         await self._client.close()
 
     async def robots(self, paths: Sequence[str]) -> None:
@@ -102,6 +110,9 @@ class Center:
 
     async def _may_deliver(self, _: Any) -> DeliveryPermission:
         return DeliveryPermission(leave=Permission.ALLOW)
+
+    async def _read_secrets(self, _: Any) -> SecretsReply:
+        return SecretsReply(secrets=[SecretValue(name="BENCH_HOOK_SECRET", value=SECRET)])
 
     async def _on_completed(self, message: Msg) -> None:
         came = datetime.now(UTC)  # finer than the facts' own clock, which counts whole milliseconds

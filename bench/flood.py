@@ -25,6 +25,7 @@ from rota_common.runtime import logs
 from rota_common.runtime.embedded_servers import mongod, nats_server
 from rota_common.stores.mongo import Database, Mongo
 from rota_common.testing.processes import Processes
+from rota_common.testing.team_secrets import secrets_folder
 from rota_contracts.ids import execution_id
 
 POOL, WORK_S = 5, 0.2
@@ -100,8 +101,9 @@ async def measure(seconds: int, seed: int) -> tuple[dict[str, Any], list[str]]:
             stack.push_async_callback(each.stop)
         await topology.apply_to(server.url)
         no_limits = {"ROTA_RATE_PER_ADDRESS": "0", "ROTA_RATE_PER_SOURCE": "0"}
-        settings = {"ROTA_ADMIN_KEY": ADMIN_KEY, "ROTA_POOL": str(POOL), "BENCH_SECRET": SECRET, **no_limits}
+        settings = {"ROTA_ADMIN_KEY": ADMIN_KEY, "ROTA_POOL": str(POOL), **no_limits}
         settings["ROTA_BACKLOG_PER_ROBOT"] = str(BACKLOG)
+        settings |= secrets_folder(folder, FLOODED, BENCH_SECRET=SECRET)
         processes = Processes(folder, nats_url=server.url, mongo_url=mongo.url, settings=settings)
         stack.push_async_callback(processes.stop_all)
         for name in ("trigger-gateway", "scheduler"):

@@ -125,7 +125,9 @@ async def measure(stops: int, in_flight: int, seed: int) -> dict[str, Any]:
 def _services(folder: Path, nats_url: str, mongo_url: str, outside: str) -> Processes:
     connectors = folder / "connectors"
     connectors.mkdir()
-    (connectors / "outside.yaml").write_text(f"label: Outside\ntype: rehearsal\noptions: {{host: '{outside}/model'}}\n")
+    (connectors / "outside.yaml").write_text(
+        f"label: Outside\nteams: '*'\ntype: rehearsal\noptions: {{host: '{outside}/model'}}\n"
+    )
     settings = {
         "ROTA_ADMIN_KEY": KEY,
         "ROTA_CONNECTOR": "outside",

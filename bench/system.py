@@ -21,6 +21,7 @@ from bench import task_overhead
 from bench.http import Connection
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.testing.processes import Processes
+from rota_common.testing.team_secrets import secrets_folder
 from rota_contracts.messages.execution import Execution
 
 ADMIN_KEY = secrets.token_hex(16)
@@ -58,7 +59,7 @@ class System:
                 "ROTA_POOL": "1000",
                 "ROTA_RATE_PER_ADDRESS": "0",
                 "ROTA_RATE_PER_SOURCE": "0",
-                "BENCH_SECRET": SECRET,
+                **secrets_folder(folder, TEAM, BENCH_SECRET=SECRET),
                 **settings,
             },
         )

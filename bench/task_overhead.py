@@ -46,8 +46,10 @@ class Planner:
         agents, connectors = self._folder / "agents", self._folder / "connectors"
         agents.mkdir(parents=True)
         connectors.mkdir()
-        (agents / "bench.planner.md").write_text("---\nconnector: planner\n---\nPlan.\n")
-        (connectors / "planner.yaml").write_text(f"label: Planner\ntype: rehearsal\noptions: {{host: '{host}'}}\n")
+        (agents / "bench.planner.md").write_text("---\nteams: '*'\nconnector: planner\n---\nPlan.\n")
+        (connectors / "planner.yaml").write_text(
+            f"label: Planner\nteams: '*'\ntype: rehearsal\noptions: {{host: '{host}'}}\n"
+        )
         return {"ROTA_AGENTS_DIR": str(agents), "ROTA_CONNECTORS_DIR": str(connectors)}
 
     async def serve(self) -> None:

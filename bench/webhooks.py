@@ -19,6 +19,7 @@ from bench.polling import until
 from bench.system import ADMIN_KEY, EVENT, ROBOT, SECRET, SOURCE, TEAM, signed
 from rota_common.runtime.embedded_servers import EmbeddedServer, free_port
 from rota_common.testing.processes import Processes
+from rota_common.testing.team_secrets import secrets_folder
 from rota_contracts.catalog import TRIGGER_RECEIVED
 
 CONNECTIONS = 32
@@ -89,7 +90,8 @@ async def measure(
     folder: Path, server: EmbeddedServer, mongo: EmbeddedServer, *, rounds: int, count: int, say: Callable[[str], None]
 ) -> dict[str, Any]:
     """The row `webhooks_accepted_per_second`: medians of rounds by turns, and 0 of the accepted ones not stored."""
-    settings = {"ROTA_ADMIN_KEY": ADMIN_KEY, "BENCH_SECRET": SECRET, **NO_LIMITS}
+    settings = {"ROTA_ADMIN_KEY": ADMIN_KEY, **NO_LIMITS}
+    settings |= secrets_folder(folder, TEAM, BENCH_SECRET=SECRET)
     gateway = Processes(folder, nats_url=server.url, mongo_url=mongo.url, settings=settings)
     bare, client = Bare(server.url), await nats.connect(server.url)
     seen: dict[str, list[float]] = {"floor": [], "rota": []}

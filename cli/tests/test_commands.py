@@ -117,6 +117,7 @@ def test_all_commands_are_there() -> None:
         *("up", "demo", "apply", "trigger", "watch", "doctor", "clock"),
         *("sources", "sources list", "sources show", "sources add", "sources add-database", "sources rotate"),
         "sources remove",
+        *("secrets", "secrets list", "secrets set", "secrets remove", "secrets rotate-key"),
         *("robots", "robots show", "robots next", "robots delete"),
         *("intervene", "answer", "pause", "resume", "stop", "replay"),
         *("plan", "plan add", "plan update", "plan remove"),

@@ -43,7 +43,7 @@ def test_the_lead_processor_signs_its_webhooks_and_sends_mails() -> None:
     config = definition.robot_config
     channels = config.delivery.preferences
     assert channels.webhook is not None
-    assert channels.webhook.targets[0].secret == "$ENV.SALES_WEBHOOK_SECRET"
+    assert channels.webhook.targets[0].secret == "$SECRET.SALES_WEBHOOK_SECRET"
     assert channels.email is not None
     assert config.events[0].wants("leads", "lead.created")
     assert not config.events[0].wants("leads", "lead.deleted")

@@ -118,7 +118,7 @@ def test_a_secret_written_into_a_definition_is_refused() -> None:
     delivery = {"type": "webhook", "opts": {"url": "https://a.example", "secret": "hunter2"}}
     ((where, message),) = refusal({"robot_config": {"identity": {"role": "x"}, "delivery": delivery}})
     assert where[-1] == "secret"
-    assert "$ENV.SLACK_SECRET" in message
+    assert "$SECRET.SLACK_HOOK" in message
 
 
 @pytest.mark.parametrize(

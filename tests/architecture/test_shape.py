@@ -137,7 +137,7 @@ def test_a_service_is_built_from_settings_runtime_and_adapters(service: str) -> 
     app = next(source for source in installed() if source.name == f"services/{service}/src/{package}/app.py")
     build = next(node for node in functions(app) if node.name == "build")
     assert [one.arg for one in build.args.posonlyargs + build.args.args] == ["settings"]
-    assert {one.arg for one in build.args.kwonlyargs} - {"environ"} == {"runtime", "adapters"}
+    assert {one.arg for one in build.args.kwonlyargs} - {"environ", "team_secrets"} == {"runtime", "adapters"}
 
 
 def test_a_module_s_docstring_names_what_it_is() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 from time import monotonic
 
+from rota_common.testing.team_secrets import secrets_folder
 from tests.chaos import report
 from tests.chaos.bus_listener import BusListener, connect
 from tests.chaos.controller import Controller, Pace
@@ -19,7 +20,7 @@ from tests.chaos.external_systems.processes import TeamProcesses
 from tests.chaos.external_systems.receiver import receiver
 from tests.chaos.external_systems.tools import tools
 from tests.chaos.fault_points import FAULT_POINTS
-from tests.chaos.robots import SERVER
+from tests.chaos.robots import SERVER, TEAM
 from tests.chaos.scoreboard import Scoreboard
 from tests.chaos.sender import Demand, Sender
 from tests.chaos.stuck import stuck
@@ -42,7 +43,7 @@ LONGEST_POINT_S = 60.0
 FEW = 3
 PROGRESS_S = 10.0
 SHORT_ACCEPTED = 100
-CONNECTOR = "label: The model of the chaos suite\ntype: rehearsal\noptions:\n  host: {url}\n"
+CONNECTOR = "label: The model of the chaos suite\nteams: '*'\ntype: rehearsal\noptions:\n  host: {url}\n"
 
 
 @dataclass(frozen=True)
@@ -139,8 +140,7 @@ class Suite:
             settings = self._settings(model_url, tools_url) | {
                 "ROTA_SMTP_URL": smtp_url,
                 "ROTA_MAIL_SENDERS": '{"*": ["chaos.example"]}',
-                "CHAOS_IN_SECRET": incoming,
-                "CHAOS_OUT_SECRET": outgoing,
+                **secrets_folder(self._system.folder, TEAM, CHAOS_IN_SECRET=incoming, CHAOS_OUT_SECRET=outgoing),
             }
             await self._system.start(settings, receiver=hooks_url)
             demand = Demand(self._more, self._now)
@@ -164,7 +164,7 @@ class Suite:
         for folder in (connectors, servers):
             folder.mkdir()
         (connectors / "chaos.yaml").write_text(CONNECTOR.format(url=model_url))
-        (servers / f"{SERVER}.yaml").write_text(f"label: The ledger\ntransport: http\nurl: {tools_url}\n")
+        (servers / f"{SERVER}.yaml").write_text(f"label: The ledger\nteams: '*'\ntransport: http\nurl: {tools_url}\n")
         return {
             "ROTA_CONNECTOR": "chaos",
             "ROTA_CONNECTORS_DIR": str(connectors),

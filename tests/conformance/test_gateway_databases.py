@@ -29,11 +29,15 @@ class Collection:
     settings: DatabaseSettings
     insert: Callable[[int], Awaitable[None]]
     delete: Callable[[int], Awaitable[None]]
+    address: str = ""
 
     async def read(self, place: ResumePoint, at_least: int) -> tuple[list[tuple[str, Any]], str]:
         """So many changes, and the place behind them."""
         found: list[tuple[str, Any]] = []
-        async with asyncio.timeout(PATIENCE_S), self.databases.follow(self.settings, place) as stream:
+        async with (
+            asyncio.timeout(PATIENCE_S),
+            self.databases.follow(self.settings, place, address=self.address) as stream,
+        ):
             while len(found) < at_least:
                 batch = await stream.batch(at_least - len(found))
                 found += [(change.operation, change.key) for change in batch.changes]
@@ -62,7 +66,7 @@ async def collection(request: pytest.FixtureRequest, mongo_url: str, mongo_prefi
     async def delete(number: int) -> None:
         await leads.delete_one({"_id": number})
 
-    yield Collection(MongoChanges({"CRM_URL": mongo_url}, now, forbidden=frozenset()), settings, insert, delete)
+    yield Collection(MongoChanges(now), settings, insert, delete, mongo_url)
     await server.client.drop_database(settings.database)
     await server.close()
 

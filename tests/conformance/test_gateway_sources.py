@@ -11,8 +11,9 @@ from rota_common.stores.mongo import Mongo
 from rota_contracts.sources import SourceKind
 from trigger_gateway.adapters import in_memory_stores
 from trigger_gateway.adapters.mongo_sources import MongoSources
+from trigger_gateway.secrets.sealed_secret import EncryptedSecret
 from trigger_gateway.sources.ports import Sources
-from trigger_gateway.sources.source import DatabaseSettings, EncryptedSecret, Source, WebhookSettings
+from trigger_gateway.sources.source import DatabaseSettings, Source, WebhookSettings
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
@@ -80,6 +81,14 @@ async def test_every_teams_databases_are_listed(sources: Sources) -> None:  # TG
         SourceKind.DATABASE,
         SourceKind.WEBHOOK,
     ]
+
+
+async def test_all_sources_are_walked_in_pages(sources: Sources) -> None:
+    everything = [database("crm"), webhook("leads"), webhook("a", "beta")]
+    for source in reversed(everything):
+        await sources.add(source)
+    first = await sources.page(("", ""), limit=2)
+    assert [*first, *await sources.page((first[-1].team, first[-1].name), limit=2)] == everything
 
 
 async def test_a_source_is_replaced_only_as_it_was_expected(sources: Sources) -> None:

@@ -23,6 +23,7 @@ from rota_contracts.messages import (
     replay,
     robot_facts,
     robot_state,
+    secrets,
     targets,
     trigger,
     validation,
@@ -181,6 +182,7 @@ RECALL          = question("recall",          memory.Recall,            memory.R
 SHARE           = question("share",           memory.Share,             memory.ShareReply,              to="memory",    asked_by="trigger-gateway", timeout=10)
 UNSHARE         = question("unshare",         memory.Unshare,           memory.ForgetReply,           to="memory",    asked_by="trigger-gateway", timeout=10)
 SEARCH_SHARED   = question("search_shared",   memory.SearchShared,      memory.SearchSharedReply,      to="memory",    asked_by="trigger-gateway")
+READ_SECRETS    = question("read_secrets",    secrets.ReadSecrets,      secrets.SecretsReply,         to="trigger-gateway", asked_by="delivery-center executor", timeout=2)
 FORGET          = question("forget",          memory.Forget,            memory.ForgetReply,           to="memory",    asked_by="learner", timeout=10)
 # fmt: on
 

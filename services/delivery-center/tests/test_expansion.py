@@ -135,7 +135,7 @@ def test_hooks_that_differ_in_their_query_alone_are_different_targets_with_one_l
 
 
 def test_a_long_label_is_truncated() -> None:
-    long = {"url": "https://a.example/" + "x" * 1000}
+    long = {"url": "https://" + "sub." * 60 + "example"}
     many = {"to": [f"ann{n}@acme.example" for n in range(50)]}
     made = targets({"preferences": {"webhook": {"targets": [long]}, "email": {"targets": [many]}}})
     assert [len(each.label) for each in made] == [200, 200]

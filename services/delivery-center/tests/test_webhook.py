@@ -13,9 +13,10 @@ from standardwebhooks.webhooks import Webhook
 
 from delivery_center.adapters.httpx_webhook import HttpxWebhook, retry_after
 from delivery_center.domain.outgoing_message import OutgoingMessage, ResolvedAttachment
-from delivery_center.ports import Gone, Rejected, Sent, TransientReply
+from delivery_center.ports import Gone, NotAttempted, Rejected, Sent, TransientReply
 from rota_common.clock import now
 from rota_common.errors import Permanent, Transient
+from rota_common.testing.team_secrets import InMemoryTeamSecrets
 from rota_contracts.messages.delivery import DeliveryContent
 from rota_contracts.robots.preferences import WebhookTarget
 
@@ -53,13 +54,16 @@ class Receiver:
         self,
         outgoing: OutgoingMessage,
         *,
-        environ: Mapping[str, str] | None = None,
+        known: Mapping[str, str] | None = None,
+        away: Exception | None = None,
         resolver: Any = public,
         timeout: float = 2,
         **target: Any,
     ) -> Sent:
         client = httpx.AsyncClient(transport=httpx.MockTransport(self), trust_env=False)
-        channel = HttpxWebhook(client, timeout=timeout, environ=environ or {}, allowed=(), resolver=resolver)
+        secrets = InMemoryTeamSecrets({"acme": known or {}, "beta": {"BETA_SIGNING": OTHER}})
+        secrets.away = away
+        channel = HttpxWebhook(client, timeout=timeout, secrets=secrets, allowed=(), resolver=resolver)
         given = {"url": "https://hooks.example.org/in?key=k"} | target
         return await channel.send(WebhookTarget.model_validate(given), outgoing)
 
@@ -126,7 +130,7 @@ async def test_a_name_outside_ascii_is_asked_for_as_the_network_knows_it(outgoin
 
 async def test_a_secret_signs_as_standard_webhooks_do(outgoing: Any) -> None:  # DC-10, DEC-5
     receiver = Receiver()
-    await receiver.get(outgoing(at=now()), secret="$ENV.HOOK_SECRET", environ={"HOOK_SECRET": SECRET})
+    await receiver.get(outgoing(at=now()), secret="$ENV.HOOK_SECRET", known={"HOOK_SECRET": SECRET})
     request = receiver.request
     Webhook(SECRET).verify(request.content, dict(request.headers))
     assert request.headers["webhook-id"] == "d1"
@@ -134,7 +138,7 @@ async def test_a_secret_signs_as_standard_webhooks_do(outgoing: Any) -> None:  #
 
 async def test_two_secrets_give_two_signatures_so_that_a_receiver_can_change(outgoing: Any) -> None:
     receiver = Receiver()
-    await receiver.get(outgoing(at=now()), secret="$ENV.HOOK_SECRET", environ={"HOOK_SECRET": f"{SECRET} {OTHER}"})
+    await receiver.get(outgoing(at=now()), secret="$ENV.HOOK_SECRET", known={"HOOK_SECRET": f"{SECRET} {OTHER}"})
     for secret in (SECRET, OTHER):
         Webhook(secret).verify(receiver.request.content, dict(receiver.request.headers))
 
@@ -158,22 +162,22 @@ async def test_id_and_body_stay_the_same_and_the_timestamp_is_that_of_the_attemp
     assert int(two.headers["webhook-timestamp"]) - int(one.headers["webhook-timestamp"]) == 60
 
 
-@pytest.mark.parametrize("environ", [{}, {"HOOK_SECRET": ""}])
-async def test_a_missing_secret_is_named(outgoing: Any, environ: dict[str, str]) -> None:
-    with pytest.raises(Permanent, match="environment variable HOOK_SECRET"):
-        await Receiver().get(outgoing(), secret="$ENV.HOOK_SECRET", environ=environ)
+@pytest.mark.parametrize("known", [{}, {"HOOK_SECRET": ""}])
+async def test_a_missing_secret_is_named(outgoing: Any, known: dict[str, str]) -> None:
+    with pytest.raises(Permanent, match=r"secret HOOK_SECRET of team acme .*rota secrets set HOOK_SECRET"):
+        await Receiver().get(outgoing(), secret="$ENV.HOOK_SECRET", known=known)
 
 
 async def test_an_invalid_secret_is_refused_without_showing_it(outgoing: Any) -> None:
     with pytest.raises(Permanent, match=r"whsec_<base64> .* in \$ENV.HOOK_SECRET") as caught:
-        await Receiver().get(outgoing(), secret="$ENV.HOOK_SECRET", environ={"HOOK_SECRET": "whsec_a"})
+        await Receiver().get(outgoing(), secret="$ENV.HOOK_SECRET", known={"HOOK_SECRET": "whsec_a"})
     assert "whsec_a" not in str(caught.value).replace("whsec_<base64>", "")
 
 
 async def test_headers_are_the_owners_and_may_refer_to_secrets(outgoing: Any) -> None:  # DC-10
     receiver = Receiver()
     await receiver.get(
-        outgoing(), headers={"X-Custom": "v", "Authorization": "$ENV.TOKEN"}, environ={"TOKEN": "Bearer t"}
+        outgoing(), headers={"X-Custom": "v", "Authorization": "$ENV.TOKEN"}, known={"TOKEN": "Bearer t"}
     )
     assert (receiver.request.headers["x-custom"], receiver.request.headers["authorization"]) == ("v", "Bearer t")
     assert receiver.request.headers["content-type"] == "application/json"
@@ -192,8 +196,44 @@ async def test_headers_that_are_ours_are_refused(outgoing: Any, name: str) -> No
 @pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "ü", "$ENV.TOKEN"])
 async def test_a_header_value_is_one_line_and_is_not_shown_when_it_is_refused(outgoing: Any, value: str) -> None:
     with pytest.raises(Permanent, match="one line of ASCII as the value of header X-A") as caught:
-        await Receiver().get(outgoing(), headers={"X-A": value}, environ={"TOKEN": "secret\n"})
+        await Receiver().get(outgoing(), headers={"X-A": value}, known={"TOKEN": "secret\n"})
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        {"headers": {"X-Openai": "$ENV.OPENAI_API_KEY"}},
+        {"headers": {"X-Path": "$SECRET.PATH"}},
+        {"headers": {"X-Mail": "$ENV.MAIL_PASSWORD"}},
+        {"headers": {"X-Beta": "$SECRET.BETA_SIGNING"}},
+        {"secret": "$ENV.BETA_SIGNING"},
+    ],
+)
+async def test_what_a_team_writes_reads_its_own_secrets_alone(
+    outgoing: Any, target: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:  # TG-23 # DEC-44
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-platform-key")
+    monkeypatch.setenv("MAIL_PASSWORD", "smtp-pa55")
+    receiver = Receiver()
+    with pytest.raises(Permanent, match="of team acme .*`rota secrets set "):
+        await receiver.get(outgoing(), **target)
+    assert receiver.requests == []
+
+
+async def test_an_attempt_waits_while_secrets_cant_be_read(outgoing: Any) -> None:
+    receiver = Receiver()
+    with pytest.raises(NotAttempted, match="secrets can't be read now: gateway is down"):
+        await receiver.get(outgoing(), secret="$SECRET.HOOK", away=Transient("gateway is down"))
+    await receiver.get(outgoing(), away=Transient("gateway is down"))  # it has no references
+    assert len(receiver.requests) == 1
+
+
+async def test_an_answer_that_echoes_a_secret_is_kept_without_it(outgoing: Any) -> None:
+    sent = await Receiver(answer(200, "got Bearer t0ken")).get(
+        outgoing(), headers={"Authorization": "$SECRET.TOKEN"}, known={"TOKEN": "Bearer t0ken"}
+    )
+    assert sent.details == {"status": 200, "body": "got [REDACTED]"}
 
 
 async def test_the_trace_context_is_sent(outgoing: Any) -> None:

@@ -11,6 +11,7 @@ from executor.adapters.in_memory import InMemoryBlobs, ScriptedModel, ScriptedPr
 from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.agents.connectors import Connectors
+from executor.agents.operator_files import ALL_TEAMS
 from executor.agents.prompt_files import Agent, Agents
 from executor.domain import journal, lifecycle
 from executor.domain.conversation.chat import ModelReply, Tool, ToolCall
@@ -166,7 +167,7 @@ class StepHarness:
         agents = Agents()
         unused: Any = None
         if agent is not None:
-            agents._agents[agent.id] = agent
+            agents._built_in[agent.id] = agent
         self.run_step = StepRunner(
             models=Models(connectors=Connectors("rehearsal", environ={}), real=model, rehearsal=model),
             agents=agents,
@@ -177,7 +178,7 @@ class StepHarness:
             calls=CallRunner(
                 blobs=self.blobs,
                 real=Toolset(self.tools, self.processes),
-                recording=Toolset(RecordingTools({"crm"}), RecordingProcesses()),
+                recording=Toolset(RecordingTools({"crm": ALL_TEAMS}), RecordingProcesses()),
             ),
         )
 

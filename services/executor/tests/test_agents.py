@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from executor.agents.operator_files import ALL_TEAMS
 from executor.agents.prompt_files import AgentFileError, Agents, parse
 from executor.domain.conversation.chat import Tool
 from rota_contracts.robots.robot import ALL_PHASES
@@ -11,36 +12,40 @@ from rota_contracts.robots.robot import ALL_PHASES
 
 @pytest.mark.parametrize("name", [*ALL_PHASES, "validation", "dedup"])
 def test_every_phase_has_a_built_in_agent(name: str) -> None:  # EX-03
-    agent = Agents().find(f"rota.{name}")
+    agent = Agents().find(f"rota.{name}", team="acme")
     assert agent is not None
     assert agent.system_prompt({}) != ""
 
 
 def test_the_front_matter_names_a_connector_and_options() -> None:  # CL-10
-    agent = parse("x", "---\nconnector: local.small\noptions: {temperature: 0.1}\n---\nYou are $role. That costs $5.")
+    agent = parse(
+        "x",
+        "---\nconnector: local.small\noptions: {temperature: 0.1}\n---\nYou are $role. That costs $5.",
+        teams=ALL_TEAMS,
+    )
     assert (agent.id, agent.connector, agent.options) == ("x", "local.small", {"temperature": 0.1})
     assert agent.system_prompt({"role": "a clerk"}) == "You are a clerk. That costs $5."
 
 
 def test_the_front_matter_bounds_how_often_and_which_tools_are_used() -> None:  # EX-32
-    agent = parse("x", "---\nmax_iterations: 5\ntools: [time, web__search]\n---\nYou are a clerk.")
+    agent = parse("x", "---\nmax_iterations: 5\ntools: [time, web__search]\n---\nYou are a clerk.", teams=ALL_TEAMS)
     tools = [Tool("time__now", "time", "now"), Tool("web__search", "web", "search"), Tool("web__send", "web", "send")]
     assert agent.max_iterations == 5
     assert [tool.name for tool in tools if agent.may_use(tool)] == ["time__now", "web__search"]
-    assert not any(parse("x", "---\ntools: []\n---\n").may_use(tool) for tool in tools)
-    unbounded = parse("x", "You are a clerk.")
+    assert not any(parse("x", "---\ntools: []\n---\n", teams=ALL_TEAMS).may_use(tool) for tool in tools)
+    unbounded = parse("x", "You are a clerk.", teams=ALL_TEAMS)
     assert unbounded.max_iterations is None
     assert all(unbounded.may_use(tool) for tool in tools)
 
 
 def test_a_prompt_needs_no_front_matter() -> None:
-    agent = parse("x", "You are a clerk.\n---\nBe kind.")
+    agent = parse("x", "You are a clerk.\n---\nBe kind.", teams=ALL_TEAMS)
     assert (agent.connector, agent.options) == ("", {})
     assert agent.system_prompt({}) == "You are a clerk.\n---\nBe kind."
 
 
 def test_lines_and_tables_in_a_prompt_are_no_front_matter() -> None:
-    agent = parse("x", "---\nconnector: a---b\n---\n| a |\n|---|\n---\nthe end")
+    agent = parse("x", "---\nconnector: a---b\n---\n| a |\n|---|\n---\nthe end", teams=ALL_TEAMS)
     assert agent.connector == "a---b"
     assert agent.system_prompt({}) == "| a |\n|---|\n---\nthe end"
 
@@ -66,12 +71,15 @@ def test_a_file_that_can_not_be_read_is_named(text: str, reason: str) -> None:
         parse("mine", text)
 
 
+OURS = "---\nteams: [acme]\n---\n"
+
+
 def test_the_files_of_a_folder_go_before_the_built_in_ones(tmp_path: Path) -> None:  # EX-03
-    (tmp_path / "rota.goals.md").write_text("My own goals.")
-    (tmp_path / "experts.writer.md").write_text("I write.")
+    (tmp_path / "rota.goals.md").write_text(OURS + "My own goals.")
+    (tmp_path / "experts.writer.md").write_text(OURS + "I write.")
     (tmp_path / "notes.txt").write_text("not an agent")
     agents = Agents(tmp_path)
-    found = {name: agents.find(name) for name in ("rota.goals", "experts.writer", "notes", "rota.tasks")}
+    found = {name: agents.find(name, team="acme") for name in ("rota.goals", "experts.writer", "notes", "rota.tasks")}
     assert {name: agent.system_prompt({}) for name, agent in found.items() if agent and name != "rota.tasks"} == {
         "rota.goals": "My own goals.",
         "experts.writer": "I write.",
@@ -91,7 +99,27 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_an_assistant_without_a_file_gets_the_general_prompt(tmp_path: Path) -> None:
-    (tmp_path / "experts.writer.md").write_text("I write.")
+    (tmp_path / "experts.writer.md").write_text(OURS + "I write.")
     agents = Agents(tmp_path)
-    assert agents.assistant("experts.writer").system_prompt({}) == "I write."
-    assert agents.assistant("experts.unknown") == agents.find("rota.run")
+    assert agents.assistant("experts.writer", team="acme").system_prompt({}) == "I write."
+    assert agents.assistant("experts.unknown", team="acme") == agents.find("rota.run", team="acme")
+
+
+def test_an_agent_is_for_the_teams_that_its_file_names(tmp_path: Path) -> None:
+    (tmp_path / "rota.goals.md").write_text(OURS + "My own goals.")
+    (tmp_path / "experts.writer.md").write_text(OURS + "I write.")
+    agents, built_in = Agents(tmp_path), Agents().find("rota.goals", team="globex")
+    mine, theirs = agents.find("rota.goals", team="acme"), agents.find("rota.goals", team="globex")
+    assert mine is not None
+    assert theirs is not None
+    assert built_in is not None
+    assert mine.system_prompt({}) == "My own goals."
+    assert theirs.system_prompt({}) == built_in.system_prompt({})
+    assert agents.find("experts.writer", team="globex") is None
+    assert agents.assistant("experts.writer", team="globex") == agents.find("rota.run", team="globex")
+
+
+def test_an_agent_file_without_teams_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "experts.writer.md").write_text("I write.")
+    with pytest.raises(AgentFileError, match=r"experts\.writer\.md .*expected the teams that may use it"):
+        Agents(tmp_path)

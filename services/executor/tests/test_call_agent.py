@@ -175,7 +175,7 @@ async def test_a_replica_that_ends_leaves_its_calls_to_the_next(world: Replicas)
 
 async def test_without_an_execution_no_placeholder_is_left(world: Replicas) -> None:
     world.model.go.set()
-    for number, agent in enumerate(sorted({agent.id for agent in Agents()._agents.values()})):
+    for number, agent in enumerate(sorted({agent.id for agent in Agents()._built_in.values()})):
         await world.replica()(a_call(call_id=f"c{number}", assistant_id=agent, locale="fr-FR"))
     prompts = [prompt.messages[0].text() for prompt in world.model.prompts]
     assert [text for text in prompts if "$" in text] == []

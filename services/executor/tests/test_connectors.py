@@ -10,6 +10,7 @@ from rota_common.errors import Permanent
 KEY = "sk-very-secret"
 MINE = """
 label: Mine
+teams: [acme]
 type: openai
 options:
   model: $ENV.MY_MODEL
@@ -27,22 +28,24 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_references_to_the_environment_are_resolved(folder: Path) -> None:  # CL-10 CL-11
-    connector = Connectors("mine", environ={"MY_KEY": KEY, "MY_MODEL": "small"}, folder=folder).choose()
+    connector = Connectors("mine", environ={"MY_KEY": KEY, "MY_MODEL": "small"}, folder=folder).choose(team="acme")
     assert (connector.id, connector.label, connector.type) == ("mine", "Mine", "openai")
     assert (connector.model, connector.key, connector.host) == ("small", KEY, "http://localhost:11434/v1")
     assert connector.parameters == {"max_tokens": 100}
 
 
 def test_a_connector_can_what_its_file_does_not_deny(folder: Path) -> None:  # CL-11 CL-16
-    (folder / "plain.yaml").write_text("label: P\ntype: openai\noptions: {capabilities: {tool_calls: false}}\n")
+    (folder / "plain.yaml").write_text(
+        "label: P\nteams: '*'\ntype: openai\noptions: {capabilities: {tool_calls: false}}\n"
+    )
     connectors = Connectors("mine", environ={"MY_KEY": KEY}, folder=folder)
-    mine, plain = connectors.choose(), connectors.choose("plain")
+    mine, plain = connectors.choose(team="acme"), connectors.choose("plain", team="acme")
     assert (mine.can("tool_calls"), mine.can("vision"), mine.can("audio")) == (True, True, True)
     assert (plain.can("tool_calls"), plain.can("vision")) == (False, True)
 
 
 def test_a_key_is_never_shown(folder: Path) -> None:
-    connector = Connectors("mine", environ={"MY_KEY": KEY}, folder=folder).choose()
+    connector = Connectors("mine", environ={"MY_KEY": KEY}, folder=folder).choose(team="acme")
     assert connector.key == KEY
     assert KEY not in f"{connector!r} {connector}"
 
@@ -50,43 +53,49 @@ def test_a_key_is_never_shown(folder: Path) -> None:
 def test_a_missing_key_is_named_when_the_connector_is_used(folder: Path) -> None:  # CL-10
     connectors = Connectors("mine", environ={}, folder=folder)
     with pytest.raises(Permanent, match=r"connector mine can't be used: expected the environment variable MY_KEY"):
-        connectors.choose()
-    assert connectors.choose("rehearsal").type == "rehearsal"  # the others work all the same
+        connectors.choose(team="acme")
+    assert connectors.choose("rehearsal", team="acme").type == "rehearsal"  # the others work all the same
 
 
 def test_the_calls_connector_goes_before_the_agents_and_the_default(folder: Path) -> None:  # CL-10
     environ = {"MY_KEY": KEY, "OPENAI_API_KEY": "a", "ANTHROPIC_API_KEY": "b"}
     connectors = Connectors("mine", environ=environ, folder=folder)
-    assert connectors.choose("openai", "anthropic").id == "openai"
-    assert connectors.choose("", "anthropic").id == "anthropic"
-    assert connectors.choose("", "").id == "mine"
+    assert connectors.choose("openai", "anthropic", team="acme").id == "openai"
+    assert connectors.choose("", "anthropic", team="acme").id == "anthropic"
+    assert connectors.choose("", "", team="acme").id == "mine"
 
 
 def test_without_any_connector_the_reason_says_what_to_set() -> None:
     with pytest.raises(Permanent, match="set ROTA_CONNECTOR to one of anthropic, openai, rehearsal"):
-        Connectors("", environ={}).choose("", "")
+        Connectors("", environ={}).choose("", "", team="acme")
 
 
 def test_a_connector_that_is_not_there_is_refused_with_the_names() -> None:
     with pytest.raises(Permanent, match="one of anthropic, openai, rehearsal, not 'gpt'"):
-        Connectors("rehearsal", environ={}).choose("gpt")
+        Connectors("rehearsal", environ={}).choose("gpt", team="acme")
 
 
 def test_the_built_in_connectors_have_models_of_their_own() -> None:  # CL-11
     connectors = Connectors("", environ={"OPENAI_API_KEY": "a", "ANTHROPIC_API_KEY": "b", "ANTHROPIC_MODEL": "chosen"})
-    assert connectors.choose("openai").model != ""
-    assert connectors.choose("openai").host == ""
-    assert connectors.choose("anthropic").model == "chosen"
+    assert connectors.choose("openai", team="acme").model != ""
+    assert connectors.choose("openai", team="acme").host == ""
+    assert connectors.choose("anthropic", team="acme").model == "chosen"
 
 
 def test_the_files_of_a_folder_go_before_the_built_in_ones(folder: Path) -> None:
-    (folder / "openai.yaml").write_text("label: Ours\ntype: rehearsal\n")
-    assert Connectors("openai", environ={}, folder=folder).choose().label == "Ours"
+    (folder / "openai.yaml").write_text("label: Ours\nteams: [acme]\ntype: rehearsal\n")
+    assert Connectors("openai", environ={}, folder=folder).choose(team="acme").label == "Ours"
 
 
 @pytest.mark.parametrize(
     "text",
-    ["label: [", "", "label: X\ntype: telepathy\n", "label: X\ntype: openai\noptions: {kee: x}\n", "type: openai\n"],
+    [
+        "label: [",
+        "",
+        "label: X\nteams: [a]\ntype: telepathy\n",
+        "label: X\nteams: [a]\ntype: openai\noptions: {kee: x}\n",
+        "teams: [a]\ntype: openai\n",
+    ],
 )
 def test_a_file_that_can_not_be_read_is_named(folder: Path, text: str) -> None:
     (folder / "broken.yaml").write_text(text)
@@ -97,3 +106,21 @@ def test_a_file_that_can_not_be_read_is_named(folder: Path, text: str) -> None:
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConnectorFileError, match="expected a folder of connector files"):
         Connectors("mine", environ={}, folder=tmp_path / "nowhere")
+
+
+def test_a_connector_is_for_the_teams_that_its_file_names(folder: Path) -> None:
+    connectors = Connectors("mine", environ={"MY_KEY": KEY}, folder=folder)
+    for wanted in ("", "mine"):
+        with pytest.raises(Permanent, match="connector mine isn't for team globex"):
+            connectors.choose(wanted, team="globex")
+    assert connectors.choose("rehearsal", team="globex").id == "rehearsal"
+    with pytest.raises(Permanent) as caught:
+        connectors.choose("gpt", team="globex")
+    assert "mine" not in str(caught.value)
+
+
+@pytest.mark.parametrize("teams", ["", "teams: []\n", "teams: 3\n", "teams: [3]\n"])
+def test_a_file_without_teams_is_refused(folder: Path, teams: str) -> None:
+    (folder / "open.yaml").write_text(f"label: P\n{teams}type: openai\n")
+    with pytest.raises(ConnectorFileError, match=r"(?s)open\.yaml .*expected the teams that may use it"):
+        Connectors("mine", environ={}, folder=folder)

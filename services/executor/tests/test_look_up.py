@@ -7,6 +7,7 @@ from services.executor.tests.fixtures import EQUIPPED, at, new_run, with_outcome
 from services.executor.tests.harness import LOOKUP, NOTE, ScriptedModel, StepHarness, calls
 from services.executor.tests.test_replay import again
 
+from executor.agents.operator_files import ALL_TEAMS
 from executor.agents.prompt_files import parse
 from executor.domain import lifecycle
 from executor.domain.conversation.chat import ChatMessage, ModelReply
@@ -58,7 +59,9 @@ async def test_it_gets_the_robots_tools_that_may_be_called_again_and_no_others()
     shop = StepHarness(ScriptedModel(REPORT), tools=[LOOKUP, NOTE])
     await reported(shop)
     assert [tool.name for tool in shop.model.prompts[0].tools] == ["crm__lookup"]
-    bounded = StepHarness(ScriptedModel(REPORT), agent=parse("rota.inspiration", "---\ntools: [web]\n---\nLook."))
+    bounded = StepHarness(
+        ScriptedModel(REPORT), agent=parse("rota.inspiration", "---\ntools: [web]\n---\nLook.", teams=ALL_TEAMS)
+    )
     await reported(bounded)
     assert bounded.model.prompts[0].tools == []
 
@@ -108,7 +111,8 @@ async def test_it_looks_things_up_only_so_often() -> None:  # EX-11 EX-32
     assert f"(maximum tool iterations: {ROUNDS})" in last.messages[-1].text()
     assert len({prompt.step_id for prompt in shop.model.prompts}) == ROUNDS + 1
     short = StepHarness(
-        ScriptedModel(LOOKS, REPORT), agent=parse("rota.inspiration", "---\nmax_iterations: 1\n---\nLook.")
+        ScriptedModel(LOOKS, REPORT),
+        agent=parse("rota.inspiration", "---\nmax_iterations: 1\n---\nLook.", teams=ALL_TEAMS),
     )
     await reported(short)
     assert [len(prompt.tools) for prompt in short.model.prompts] == [1, 0]

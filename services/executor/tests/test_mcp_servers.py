@@ -5,11 +5,17 @@ from pathlib import Path
 import pytest
 
 from executor.adapters.mcp_servers import Http, MCPFileError, Server, Stdio, load_servers
-from executor.adapters.mcp_tools import NAME_LIMIT, model_names
+from executor.adapters.mcp_tools import NAME_LIMIT, McpTools, model_names
+from executor.ports import NotBegun, ToolFailed
+from rota_common.errors import Transient
+from rota_common.testing.samples import a_robot
+from rota_common.testing.team_secrets import InMemoryTeamSecrets
+from rota_contracts.messages.conversation import ToolUse
 
 SECRET = "s3cret"
 PROGRAM = """
 label: Time
+teams: "*"
 transport: stdio
 command: python
 args: [-m, mcp_server_time, --port, 8080]
@@ -17,6 +23,7 @@ env: {TOKEN: $ENV.MY_TOKEN, LEVEL: 3}
 """
 REMOTE = """
 label: Images
+teams: [acme]
 transport: http
 url: $ENV.IMAGES_URL
 headers: {Authorization: $ENV.IMAGES_AUTH}
@@ -48,6 +55,7 @@ def test_servers_are_named_after_their_files_and_secrets_come_from_the_environme
             Http("https://images.example/mcp", {"Authorization": f"Bearer {SECRET}"}),
             5.0,
             frozenset({"generate"}),
+            teams=frozenset({"acme"}),
         ),
     }
     assert SECRET not in repr(servers)
@@ -78,15 +86,26 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     [
         ("label: [", "is not YAML: .*, line 1"),
         ("", "transport: "),
-        ("label: X\ntransport: pigeon\n", "transport: "),
-        ("label: X\ntransport: stdio\n", "command: Field required"),
-        ("label: X\ntransport: stdio\ncommand: x\nurl: https://x\n", "url: Extra inputs are not permitted"),
-        ("label: X\ntransport: http\nurl: images.example\n", "url: String should match pattern"),
-        ("label: X\ntransport: http\nurl: https://x\ntimeout: 0\n", "timeout: Input should be greater than 0"),
-        ("label: X\ntransport: http\nurl: https://x\nheaders: {A: [1]}\n", "headers.A: Input should be a valid string"),
+        ("label: X\nteams: [a]\ntransport: pigeon\n", "transport: "),
+        ("label: X\nteams: [a]\ntransport: stdio\n", "command: Field required"),
+        ("label: X\nteams: [a]\ntransport: stdio\ncommand: x\nurl: https://x\n", "url: Extra inputs are not permitted"),
+        ("label: X\nteams: [a]\ntransport: http\nurl: images.example\n", "url: String should match pattern"),
         (
-            "label: X\ntransport: http\nurl: https://x\nheaders: {A: Bearer $ENV.TOKEN}\n",
+            "label: X\nteams: [a]\ntransport: http\nurl: https://x\ntimeout: 0\n",
+            "timeout: Input should be greater than 0",
+        ),
+        (
+            "label: X\nteams: [a]\ntransport: http\nurl: https://x\nheaders: {A: [1]}\n",
+            "headers.A: Input should be a valid string",
+        ),
+        (
+            "label: X\nteams: [a]\ntransport: http\nurl: https://x\nheaders: {A: Bearer $ENV.TOKEN}\n",
             r"headers.A: expected \$ENV\.NAME to be the whole value",
+        ),
+        ("label: X\ntransport: http\nurl: https://x\n", "teams: .*expected the teams that may use it"),
+        (
+            "label: X\nteams: [a]\ntransport: http\nurl: $SECRET.URL\nstateless: true\n",
+            r"stateless: expected false, because \$SECRET\.URL",
         ),
     ],
 )
@@ -97,7 +116,11 @@ def test_a_file_that_can_not_be_read_is_named_with_the_field(folder: Path, text:
 
 
 @pytest.mark.parametrize(
-    "text", [f"label: X\ntransport: http\nurl: {SECRET}\n", f"label: X\ntransport: http\nurl: '{SECRET}\n"]
+    "text",
+    [
+        f"label: X\nteams: [a]\ntransport: http\nurl: {SECRET}\n",
+        f"label: X\nteams: [a]\ntransport: http\nurl: '{SECRET}\n",
+    ],
 )
 def test_an_error_shows_no_value(folder: Path, text: str) -> None:
     (folder / "broken.yaml").write_text(text)
@@ -122,3 +145,36 @@ def test_names_for_models_are_safe_short_and_all_different() -> None:
     )
     assert names["ark.image", "make it"].startswith("ark_image__make_it_")
     assert model_names(reversed(tools)) == names
+
+
+async def test_a_server_is_for_the_teams_that_its_file_names_when_it_is_listed_and_when_it_is_called() -> None:
+    """Called for another team, it would fail to start: its program isn't there."""
+    server = Server("beta-crm", "CRM", Stdio("/nowhere"), teams=frozenset({"beta"}))
+    tools = McpTools({"beta-crm": server}, secrets=InMemoryTeamSecrets())
+    named = a_robot(config={"resources": {"mcp": [{"id": "beta-crm"}]}})
+    assert await tools.list(named) == []
+    use = ToolUse(step_id="s", name="beta-crm__read", server="beta-crm", tool="read", arguments={})
+    with pytest.raises(ToolFailed, match="MCP server beta-crm isn't for team acme"):
+        await tools.call(use, team="acme")
+
+
+async def test_a_servers_secrets_are_those_of_the_team_that_calls() -> None:
+    server = Server("crm", "CRM", Http("$SECRET.CRM_URL", {"Authorization": "$SECRET.CRM_TOKEN", "X-A": "a"}))
+    values = {"$SECRET.CRM_URL": "https://acme.example/mcp", "$SECRET.CRM_TOKEN": "Bearer t"}
+    assert sorted(server.references) == sorted(values)
+    made = server.for_team(values)
+    assert made.transport == Http("https://acme.example/mcp", {"Authorization": "Bearer t", "X-A": "a"})
+    tools = McpTools({"crm": server}, secrets=InMemoryTeamSecrets({"beta": {"CRM_URL": "x", "CRM_TOKEN": "y"}}))
+    use = ToolUse(step_id="s", name="crm__read", server="crm", tool="read", arguments={})
+    with pytest.raises(ToolFailed, match="the secret CRM_URL of team acme .*`rota secrets set CRM_URL`"):
+        await tools.call(use, team="acme")
+    robot = a_robot(config={"resources": {"mcp": [{"id": "crm"}]}})
+    assert await tools.list(robot) == []
+    (problem,) = tools.problems(robot)
+    assert "the secret CRM_URL of team acme" in problem
+    away = InMemoryTeamSecrets()
+    away.away = Transient("no gateway is there")
+    with pytest.raises(NotBegun, match="no gateway is there"):
+        await McpTools({"crm": server}, secrets=away).call(use, team="acme")
+    with pytest.raises(NotBegun, match="no gateway is there"):  # the step waits, and goes on with all its tools
+        await McpTools({"crm": server}, secrets=away).list(robot)

@@ -86,7 +86,7 @@ def test_only_a_method_that_reads_is_called_again_after_a_crash(method: str, aga
 
 def test_the_planner_sees_the_models() -> None:
     has = robot("user", processes=[{"name": "crm.greet"}])
-    agent = Agents().assistant("rota.tasks")
+    agent = Agents().assistant("rota.tasks", team="acme")
     shown = system(agent, "rota.tasks", has, locale="en-US").text()
     assert "- crm.greet\n" in shown
     assert "- models.user.*: any method of this model, such as models.user.Find or models.user.Get" in shown

@@ -58,7 +58,7 @@ def test_a_phase_that_needs_input_waits_and_is_repeated_with_the_answer(phase: P
     assert isinstance(before, AskAgent)
     assert (again.phase, run.execution.question) == (phase, None)
     assert again.step_id != before.step_id  # another question: a stored answer to the first isn't its answer
-    agent = Agents().find(f"rota.{phase}")
+    agent = Agents().find(f"rota.{phase}", team="acme")
     assert agent is not None
     asked = for_phase(run, phase, agent, agent.id, {})[-1].text()
     assert "## Said by people meanwhile\n- [instruct] The German one." in asked
@@ -75,7 +75,7 @@ def test_a_task_that_needs_input_waits_and_gets_the_answer_in_its_next_turn() ->
     assert isinstance(step, RunTurn)
     assert (step.task.id, step.turn) == ("task-1", 2)
     task = (run.execution.tasks or [])[0]
-    said = [(each.role, each.text()) for each in for_task(run, task, Agents().assistant("x"), {})]
+    said = [(each.role, each.text()) for each in for_task(run, task, Agents().assistant("x", team="acme"), {})]
     assert said[-2:] == [("assistant", QUESTION), ("user", "The German one.")]
     over = advance_until(run)[0]
     assert [result.status for result in over.execution.results] == [TaskStatus.COMPLETED] * 2

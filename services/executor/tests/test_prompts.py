@@ -36,7 +36,7 @@ AGENTS = Agents()
 def asked(run: Run, phase: Phase, texts: dict[str, str] | None = None) -> tuple[str, str]:
     """The system prompt, and all that follows it."""
     agent_id = run.robot.phase_agent(phase)
-    agent = AGENTS.find(agent_id)
+    agent = AGENTS.find(agent_id, team="acme")
     assert agent is not None
     first, *rest = for_phase(run, phase, agent, agent_id, texts or {})
     assert first.role == "system"
@@ -45,7 +45,7 @@ def asked(run: Run, phase: Phase, texts: dict[str, str] | None = None) -> tuple[
 
 @pytest.mark.parametrize("path", sorted(BUILT_IN.glob("*.md")), ids=lambda path: path.stem)
 def test_who_the_robot_is_stands_in_every_prompt(path: Path) -> None:  # EX-28, CL-03
-    agent = AGENTS.find(path.stem)
+    agent = AGENTS.find(path.stem, team="acme")
     assert agent is not None
     text = system(agent, path.stem, ROBOT, locale="de-DE").text()
     assert [
@@ -55,7 +55,7 @@ def test_who_the_robot_is_stands_in_every_prompt(path: Path) -> None:  # EX-28, 
 
 
 def test_a_robot_without_duties_and_rules_has_a_prompt_too() -> None:  # EX-28
-    agent = AGENTS.find("rota.goals")
+    agent = AGENTS.find("rota.goals", team="acme")
     assert agent is not None
     text = system(agent, "rota.goals", a_robot(config={"identity": {"role": "Clerk"}}), locale="en-US").text()
     assert "You are Clerk." in text
@@ -156,7 +156,7 @@ def test_without_a_locale_the_robots_own_is_used(type: str) -> None:  # SC-19
 
 def task_messages(run: Run, number: int, **fields: Any) -> list[Message]:
     task = a_task(number, **fields)
-    return for_task(run, task, AGENTS.assistant(task.executor_id), {})
+    return for_task(run, task, AGENTS.assistant(task.executor_id, team="acme"), {})
 
 
 def with_results(outputs: dict[str, str], **statuses: TaskStatus) -> Run:

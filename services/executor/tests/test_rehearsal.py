@@ -9,9 +9,10 @@ from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.adapters.rehearsal_answers import rehearse
 from executor.adapters.rehearsal_model import RehearsalModel
 from executor.agents.connectors import Connector
+from executor.agents.operator_files import ALL_TEAMS
 from executor.domain.conversation.chat import ModelReply, Tool, ToolCall
 from executor.ports import Prompt
-from rota_common.testing.samples import a_robot
+from rota_common.testing.samples import TEAM, a_robot
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.execution import Task
 from rota_contracts.messages.process import ProcessCall
@@ -82,15 +83,20 @@ async def test_other_questions_are_quoted_in_their_answers() -> None:
 
 
 async def test_recorded_tools_are_those_that_the_definition_names_on_servers_that_are_set_up() -> None:
-    named = [{"id": "web", "tools": ["b.x", "a"]}, {"id": "all"}, {"id": "away", "tools": ["a"]}]
+    named = [
+        {"id": "web", "tools": ["b.x", "a"]},
+        {"id": "other", "tools": ["a"]},
+        {"id": "all"},
+        {"id": "away", "tools": ["a"]},
+    ]
     robot = a_robot(config={"resources": {"mcp": named}})
-    tools = RecordingTools({"web", "all"})
+    tools = RecordingTools({"web": frozenset({TEAM}), "all": ALL_TEAMS, "other": frozenset({"globex"})})
     assert await tools.list(robot) == [
         Tool("web__a", "web", "a", idempotent=True),
         Tool("web__b_x", "web", "b.x", idempotent=True),
     ]
     use = ToolUse(step_id="s", name="web__a", server="web", tool="a", arguments={"n": "ä"})
-    assert json.loads(await tools.call(use)) == {"recorded": True, "tool": "a", "arguments": {"n": "ä"}}
+    assert json.loads(await tools.call(use, team=TEAM)) == {"recorded": True, "tool": "a", "arguments": {"n": "ä"}}
     call = ProcessCall(step_id="s", team_id="t", member_id="m", execution_id="e", task_id="t", args=[1])
     recorded = json.loads(await RecordingProcesses().call("crm.score", call, timeout=1))
     assert recorded == {"recorded": True, "process": "crm.score", "arguments": [1]}

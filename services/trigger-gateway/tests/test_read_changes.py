@@ -16,6 +16,7 @@ from rota_contracts.robots.robot import Robot
 from trigger_gateway.adapters.in_memory_databases import InMemoryDatabases, InMemoryStreamLeases
 from trigger_gateway.adapters.in_memory_inbound_log import InMemoryInboundLog
 from trigger_gateway.adapters.in_memory_stores import InMemoryRobots, InMemorySources, InMemoryTriggers
+from trigger_gateway.adapters.operator_secrets import OperatorFiles
 from trigger_gateway.databases import read_changes
 from trigger_gateway.databases.assign_databases import AssignDatabases
 from trigger_gateway.databases.change_event import Change
@@ -39,6 +40,7 @@ class Harness:
         self.triggers, self.inbound = InMemoryTriggers(), InMemoryInboundLog()
         self.backlogs = Backlogs()
         self.databases, self.readings = InMemoryDatabases(), InMemoryStreamLeases(self.clock)
+        self.secrets = {"acme": {"CRM_URL": "mongodb://crm"}, "beta": {"BETA_URL": "mongodb://beta"}}
         self.source = Source("acme", "crm", AT, database=settings())
 
     def clock(self) -> datetime:
@@ -58,6 +60,8 @@ class Harness:
             triggers=triggers or self.triggers,
             backlogs=self.backlogs,
             inbound=self.inbound,
+            secrets=OperatorFiles(None, self.secrets),
+            own_databases=frozenset({"rota_gateway"}),
             clock=self.clock,
             random=Random(1),
             service="test",
@@ -253,3 +257,28 @@ async def test_a_stopped_loop_releases_every_lease(harness: Harness) -> None:
     await asyncio.gather(loop, return_exceptions=True)
     assert first.now == []
     assert await second.assign() == ["crm"]
+
+
+@pytest.mark.parametrize(
+    ("settings_", "reason"),
+    [
+        ({"url": "$ENV.BETA_URL"}, "expected the secret BETA_URL of team acme"),  # another team's
+        ({"url": "$ENV.PATH"}, "expected the secret PATH of team acme"),  # of the process's environment
+        ({"database": "Rota_Gateway"}, "one of Rota's own databases"),
+    ],
+)
+async def test_only_the_operator_says_which_databases_a_team_reads(
+    harness: Harness, settings_: dict[str, str], reason: str
+) -> None:  # TG-23 # DEC-44
+    harness.source = Source("acme", "crm", AT, database=settings(**settings_))
+    async with harness.reading():
+        async with asyncio.timeout(5):
+            while reason not in (await harness.readings.status("acme", "crm")).reason:
+                await asyncio.sleep(0.001)
+        assert harness.databases.addresses == []
+
+
+async def test_a_database_is_read_at_the_address_that_the_operator_gives(harness: Harness) -> None:
+    async with harness.reading():
+        await harness.until_state(ReadingState.READING)
+    assert harness.databases.addresses == ["mongodb://crm"]

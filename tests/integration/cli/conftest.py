@@ -20,7 +20,8 @@ def rota(tmp_path_factory: pytest.TempPathFactory) -> Rota:
 @pytest.fixture(scope="module")
 def running(rota: Rota, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     """A `rota up` for the tests of a module."""
-    up = start_up(rota, tmp_path_factory.mktemp("data"))
+    names = ("--secret", "LEADS_SECRET", "--secret", "SALES_WEBHOOK_SECRET")
+    up = start_up(rota, tmp_path_factory.mktemp("data"), *names)
     yield up
     up.process.terminate()
     up.process.communicate(timeout=TIMEOUT_S)

@@ -20,6 +20,7 @@ import structlog
 from rota.main import main
 from rota.server.http import listening, serving
 from rota_common.runtime.service import Runtime
+from rota_common.testing.team_secrets import ForEveryTeam
 from tests.integration.gateway.harness import ENVIRON, Gateway, Scheduler, settings
 from tests.integration.gateway.stand_ins import Executor
 from trigger_gateway.app import build
@@ -179,7 +180,11 @@ async def a_system(nats_url: str, mongo_url: str, prefix: str, home: Path, besid
         # The gateway's log must not go to the standard output of the commands, which share its process.
         structlog.configure(logger_factory=structlog.PrintLoggerFactory(io.StringIO()))
         ends.callback(structlog.reset_defaults)
-        app = build(settings(nats_url, mongo_url, prefix), runtime=Runtime(fetch_timeout=0.3), environ=ENVIRON)
+        app = build(
+            settings(nats_url, mongo_url, prefix),
+            runtime=Runtime(fetch_timeout=0.3),
+            team_secrets=ForEveryTeam(ENVIRON),
+        )
         url = await ends.enter_async_context(serving(app.http, listening(0)))
         http = await ends.enter_async_context(httpx.AsyncClient(base_url=url, trust_env=False))
         gateway = Gateway(app, nats_url, http)

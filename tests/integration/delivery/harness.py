@@ -27,9 +27,12 @@ from delivery_center.domain.delivery import PERMITTED
 from delivery_center.settings import Settings
 from rota_common.bus.robots import robot_key
 from rota_common.bus.router import Router
+from rota_common.bus.rpc import Ask
 from rota_common.clock import now
+from rota_common.errors import Transient
 from rota_common.runtime.service import Runtime, Service
 from rota_common.stores.mongo import Mongo
+from rota_common.team_secrets import asked_of_the_gateway
 from rota_common.testing.bus import Listener, stored
 from rota_common.testing.crash import crash
 from rota_common.testing.in_memory_bus import InMemoryBus
@@ -39,6 +42,7 @@ from rota_contracts.catalog import (
     DELIVERY_ACCEPTED,
     DELIVERY_REQUESTED,
     MAY_DELIVER,
+    READ_SECRETS,
     ROBOT_DELETED,
     Channel,
     Question,
@@ -53,6 +57,7 @@ from rota_contracts.messages.delivery import (
     MayDeliver,
 )
 from rota_contracts.messages.robot_facts import RobotDeletedV1
+from rota_contracts.messages.secrets import ReadSecrets, SecretsReply, SecretValue
 from rota_contracts.model import Part
 from rota_contracts.robots.robot import Robot
 from rota_contracts.streams import ROBOTS_BUCKET
@@ -221,17 +226,22 @@ class InMemoryHarness(Harness):
         super().__init__()
         self.bus = InMemoryBus()
         self.bus.answer(MAY_DELIVER, self.may_deliver)
+        self.bus.answer(READ_SECRETS, self.read_secrets)
         self.deliveries: InMemoryDeliveries = WatchedDeliveries()
         self.robots = InMemoryRobots()
         self.files = InMemoryFiles()
+        self.known: Mapping[str, str] = {}
+        self.gateway_is_away = False
         self._stack = stack
 
     async def start(self, **settings: Any) -> Service:
         environ: Mapping[str, str] = settings.pop("environ", {})
+        self.known = settings.pop("known", {})
         made = {name: settings.pop(name) for name in ("clock", "middlewares") if name in settings}
         chosen = Settings.model_validate(self.settings | settings)
         suppressions = InMemorySuppressions()
         client = await self._stack.enter_async_context(webhook_client())
+        ask = Ask(self.bus.connection("delivery-center"), by="delivery-center")
         adapters = in_memory(
             robots=self.robots,
             deliveries=self.deliveries,
@@ -239,7 +249,7 @@ class InMemoryHarness(Harness):
             suppressions=suppressions,
             channels={
                 DeliveryType.EMAIL: email_channel(chosen, self.files, suppressions, InMemoryMailCounts(), environ),
-                DeliveryType.WEBHOOK: webhook_channel(chosen, client, environ),
+                DeliveryType.WEBHOOK: webhook_channel(chosen, client, asked_of_the_gateway(ask)),
             },
         )
         service = build(chosen, runtime=Runtime(bus=self.bus, fetch_timeout=0.3, **made), adapters=adapters).service
@@ -247,6 +257,14 @@ class InMemoryHarness(Harness):
         self._stack.push_async_callback(service.stop, 1)
         await service.started.wait()
         return service
+
+    async def read_secrets(self, question: ReadSecrets) -> SecretsReply:
+        """As the gateway does, which knows `known` of this team."""
+        if self.gateway_is_away:
+            raise Transient("no gateway is there")
+        mine = self.known if question.team_id == self.team else {}
+        found = [SecretValue(name=name, value=mine[name]) for name in question.names if name in mine]
+        return SecretsReply(secrets=found)
 
     async def listen(self, *channels: Channel[Any]) -> None:
         """The bus records every event."""

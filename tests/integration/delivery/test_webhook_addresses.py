@@ -7,6 +7,7 @@ import pytest
 from delivery_center.adapters.httpx_webhook import HttpxWebhook, webhook_client
 from delivery_center.domain.outgoing_message import OutgoingMessage
 from rota_common.errors import Permanent
+from rota_common.testing.team_secrets import InMemoryTeamSecrets
 from rota_common.urls import Resolver, checked_target, networks
 from rota_contracts.messages.delivery import DeliveryContent, DeliveryContext
 from rota_contracts.messages.text import Text
@@ -45,7 +46,7 @@ class Names:
 async def sent(receiver: HttpReceiver, resolver: Resolver, *hosts: str) -> None:
     async with webhook_client() as client:
         allowed = networks("127.0.0.1/32")
-        channel = HttpxWebhook(client, timeout=2, environ={}, allowed=allowed, resolver=resolver)
+        channel = HttpxWebhook(client, timeout=2, secrets=InMemoryTeamSecrets(), allowed=allowed, resolver=resolver)
         for host in hosts:
             await channel.send(WebhookTarget(url=receiver.url(host=host)), outgoing())
 

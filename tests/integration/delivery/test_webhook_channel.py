@@ -3,22 +3,25 @@
 import asyncio
 import shutil
 import ssl
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from standardwebhooks.webhooks import Webhook
 
 from delivery_center.adapters.httpx_webhook import HttpxWebhook, webhook_client
+from delivery_center.domain import delivery
 from delivery_center.domain.outgoing_message import OutgoingMessage
 from rota_common.errors import Transient
 from rota_common.runtime.embedded_servers import free_port
+from rota_common.testing.team_secrets import InMemoryTeamSecrets
 from rota_common.urls import networks
+from rota_contracts.catalog import DELIVERY_SETTLED
 from rota_contracts.messages.delivery import DeliveryContent, DeliveryContext
 from rota_contracts.messages.text import Text
 from rota_contracts.robots.preferences import WebhookTarget
 from rota_contracts.robots.robot import Robot
-from tests.integration.delivery.harness import Harness, outcome, to
+from tests.integration.delivery.harness import Harness, InMemoryHarness, outcome, to
 from tests.integration.delivery.receivers import HttpReceiver, http_receiver
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -33,7 +36,7 @@ async def test_a_signature_verifies_with_the_standard_library(
     harness: Harness, receiver: HttpReceiver
 ) -> None:  # DC-10
     target = {"url": receiver.url(), "secret": "$ENV.HOOK", "headers": {"X-Custom": "$ENV.TOKEN"}, "method": "PUT"}
-    (result,) = await outcome(harness, to("webhook", target), environ={"HOOK": SECRET, "TOKEN": "t0ken"})
+    (result,) = await outcome(harness, to("webhook", target), known={"HOOK": SECRET, "TOKEN": "t0ken"})
     (got,) = receiver.got
     assert Webhook(SECRET).verify(got.body, got.headers)["data"]["request_id"] == "r1"
     assert got.headers["webhook-id"] == result.delivery_id
@@ -41,18 +44,40 @@ async def test_a_signature_verifies_with_the_standard_library(
     assert got.headers["host"] == f"127.0.0.1:{receiver.port}"
 
 
-async def test_a_missing_secret_fails_at_once_and_names_the_variable(harness: Harness, receiver: HttpReceiver) -> None:
-    (result,) = await outcome(harness, to("webhook", {"url": receiver.url(), "secret": "$ENV.HOOK"}), environ={})
+async def test_a_missing_secret_fails_at_once_and_is_named(harness: Harness, receiver: HttpReceiver) -> None:
+    (result,) = await outcome(harness, to("webhook", {"url": receiver.url(), "secret": "$ENV.HOOK"}))
     assert result.final
-    assert "environment variable HOOK" in (result.error or "")
+    assert "the secret HOOK of team" in (result.error or "")
     assert receiver.got == []
 
 
-async def test_our_own_settings_never_leave_in_a_header(harness: Harness, receiver: HttpReceiver) -> None:
-    target = {"url": receiver.url(), "headers": {"X-Leak": "$ENV.ROTA_MONGO_URL"}}
-    (result,) = await outcome(harness, to("webhook", target), environ={"ROTA_MONGO_URL": "mongodb://u:pw@db"})
-    assert "ROTA_MONGO_URL" in (result.error or "")
+@pytest.mark.parametrize("name", ["ROTA_MONGO_URL", "OPENAI_API_KEY", "PATH", "BETA_SIGNING"])
+async def test_nothing_but_the_teams_own_secrets_leaves_in_a_header(
+    harness: Harness, receiver: HttpReceiver, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:  # TG-23 # DEC-44
+    monkeypatch.setenv(name, "of-the-process")
+    target = {"url": receiver.url(), "headers": {"X-Leak": f"$ENV.{name}"}}
+    (result,) = await outcome(harness, to("webhook", target), environ={name: "mongodb://u:pw@db"}, known={"MINE": "x"})
+    assert f"the secret {name} of team {harness.team}" in (result.error or "")
+    assert f"rota secrets set {name}" in (result.error or "")
     assert receiver.got == []
+
+
+async def test_a_delivery_waits_for_the_gateway_that_has_its_secrets(
+    in_memory_harness: InMemoryHarness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivery, "POSTPONED_FOR", timedelta(seconds=0.02))
+    harness = in_memory_harness
+    harness.gateway_is_away = True
+    await harness.listen(DELIVERY_SETTLED)
+    target = {"url": receiver.url(), "secret": "$SECRET.HOOK"}
+    (waiting,) = await outcome(harness, to("webhook", target), known={"HOOK": SECRET})
+    assert (waiting.final, waiting.attempts) == (False, 0)
+    assert "secrets can't be read now" in (waiting.error or "")
+    harness.gateway_is_away = False
+    (settled,) = await harness.events(DELIVERY_SETTLED)
+    assert [(each.success, each.attempts) for each in settled.data.results] == [(True, 1)]
+    assert len(receiver.got) == 1
 
 
 async def test_a_redirect_is_not_followed(harness: Harness, receiver: HttpReceiver) -> None:
@@ -130,7 +155,9 @@ async def test_tls_verifies_the_name_although_the_connection_uses_the_address(tm
 
     outgoing = _parcel()
     client = webhook_client(verify=ssl.create_default_context(cafile=str(certificate)))
-    channel = HttpxWebhook(client, timeout=2, environ={}, allowed=networks("127.0.0.0/8"), resolver=here)
+    channel = HttpxWebhook(
+        client, timeout=2, secrets=InMemoryTeamSecrets(), allowed=networks("127.0.0.0/8"), resolver=here
+    )
     async with http_receiver(tls=serving) as receiver, client:
         await channel.send(WebhookTarget(url=receiver.url(host="hooks.example.test", scheme="https")), outgoing)
         with pytest.raises(Transient, match="CERTIFICATE_VERIFY_FAILED"):  # not over the connection made just before

@@ -57,9 +57,14 @@ from rota_contracts.streams import ROBOTS_BUCKET
 
 GOOD = ValidationResult(passed=True, score=0.9)
 KEY = "sk-a-secret-never-shown"
-CONNECTOR = (
-    "label: Scripted\ntype: openai\noptions:\n  model: scripted\n  host: $ENV.MODEL_HOST\n  key: $ENV.MODEL_KEY\n"
-)
+CONNECTOR = """label: Scripted
+teams: ["*"]
+type: openai
+options:
+  model: scripted
+  host: $ENV.MODEL_HOST
+  key: $ENV.MODEL_KEY
+"""
 ENDINGS = {
     "Write the report.": "inspiration",
     "Make today's goals.": "goals",

@@ -24,6 +24,7 @@ from executor.ports import NotBegun, ToolFailed
 from rota_common.runtime import embedded_http
 from rota_common.testing.mcp_server import ScriptedTool, mcp_server
 from rota_common.testing.patience import PATIENCE_S
+from rota_common.testing.samples import TEAM
 from tests.integration.executor.test_tools import ECHO, Gate, at, failure, robot, tools_of, use
 
 PROGRAM = """
@@ -129,7 +130,7 @@ async def test_a_call_that_broke_on_the_way_may_have_happened(answer: Any, reaso
         said = await failure(tools, use("x"), timeout=10)
         assert said.startswith(reason)
         assert said.endswith(": outcome unknown")
-        assert (await tools.call(use("x")), server.calls) == ("", 2)
+        assert (await tools.call(use("x"), team=TEAM), server.calls) == ("", 2)
 
 
 async def test_a_refused_call_says_so() -> None:
@@ -146,9 +147,9 @@ async def test_too_many_requests_are_not_begun() -> None:
 @pytest.mark.parametrize("status", [400, 404])
 async def test_a_session_unknown_to_the_server_is_opened_again(status: int) -> None:
     async with faulty() as server, tools_of(at(server.url)) as tools:
-        assert await tools.call(use("x")) == ""
+        assert await tools.call(use("x"), team=TEAM) == ""
         server.answers = [Response(status_code=status)]
-        assert (await tools.call(use("x")), server.calls) == ("", 3)
+        assert (await tools.call(use("x"), team=TEAM), server.calls) == ("", 3)
         server.answers = [Response(status_code=status)] * 2
         await failure(tools, use("x"), NotBegun)
 
@@ -163,9 +164,9 @@ async def test_one_call_that_breaks_takes_no_other_with_it() -> None:
 
     held = StreamingResponse(slow(), media_type="text/event-stream")
     async with faulty() as server, tools_of(at(server.url)) as tools:
-        await tools.call(use("x"))
+        await tools.call(use("x"), team=TEAM)
         server.answers = [held, Response(status_code=500)]
-        waiting = asyncio.create_task(tools.call(use("x")))
+        waiting = asyncio.create_task(tools.call(use("x"), team=TEAM))
         while server.calls < 2:
             await asyncio.sleep(0)
         await failure(tools, use("x"))
@@ -191,7 +192,7 @@ async def test_a_real_server_is_listed_and_called_as_a_program() -> None:
         assert [tool.name for tool in listed] == ["time__convert_time", "time__get_current_time"]
         assert "timezone" in listed[1].parameters["properties"]
         zone = {"timezone": "Asia/Shanghai"}
-        answer = await tools.call(use("get_current_time", zone, server="time"))
+        answer = await tools.call(use("get_current_time", zone, server="time"), team=TEAM)
         assert json.loads(answer)["timezone"] == "Asia/Shanghai"
         assert "timezone" in await failure(tools, use("get_current_time", {"timezone": "Mars/Base"}, server="time"))
 
@@ -201,26 +202,26 @@ async def test_a_program_gets_the_step_id_and_of_our_environment_only_what_its_f
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-ours")
     async with tools_of(program) as tools:
-        assert await tools.call(ask("step", "step-9")) == "step-9"
-        environ = json.loads(await tools.call(ask("env")))
+        assert await tools.call(ask("step", "step-9"), team=TEAM) == "step-9"
+        environ = json.loads(await tools.call(ask("env"), team=TEAM))
     assert environ["MY_TOKEN"] == "given"
     assert "OPENAI_API_KEY" not in environ
 
 
 async def test_a_program_that_died_in_a_call_is_started_again_for_the_next(program: Server) -> None:
     async with tools_of(program) as tools:
-        first = await tools.call(ask("pid"))
+        first = await tools.call(ask("pid"), team=TEAM)
         assert (await failure(tools, ask("die"))).endswith("outcome unknown")
-        assert await tools.call(ask("pid")) != first
+        assert await tools.call(ask("pid"), team=TEAM) != first
 
 
 async def test_a_program_that_was_killed_between_calls_is_started_again(program: Server) -> None:
     async with tools_of(program) as tools:
-        first = int(await tools.call(ask("pid")))
+        first = int(await tools.call(ask("pid"), team=TEAM))
         os.kill(first, signal.SIGKILL)
         with contextlib.suppress(ToolFailed):  # its end may not be noticed before this call is written
-            await tools.call(ask("pid"))
-        assert int(await tools.call(ask("pid"))) != first
+            await tools.call(ask("pid"), team=TEAM)
+        assert int(await tools.call(ask("pid"), team=TEAM)) != first
 
 
 async def test_a_program_that_hangs_is_replaced_and_holds_up_no_other_call(
@@ -228,11 +229,11 @@ async def test_a_program_that_hangs_is_replaced_and_holds_up_no_other_call(
 ) -> None:
     monkeypatch.setattr(mcp_session, "PING_S", 0.2)
     async with mcp_server([ECHO]) as server, tools_of(program, at(server)) as tools:
-        first = await tools.call(ask("pid"))
+        first = await tools.call(ask("pid"), team=TEAM)
         hanging = asyncio.create_task(failure(tools, ask("hang"), timeout=0.5))
-        assert await tools.call(use("echo")) == "{}"
+        assert await tools.call(use("echo"), team=TEAM) == "{}"
         assert await hanging == "no answer within 0.5 s: outcome unknown"
-        assert await tools.call(ask("pid")) != first
+        assert await tools.call(ask("pid"), team=TEAM) != first
 
 
 async def test_a_program_that_is_not_there_or_ends_at_once_is_a_call_not_begun() -> None:

@@ -16,7 +16,8 @@ from executor.adapters.mcp_servers import Http, Server
 from executor.adapters.mcp_tools import McpTools
 from executor.ports import NotBegun, ToolFailed
 from rota_common.testing.mcp_server import MCPServer, ScriptedTool, mcp_server
-from rota_common.testing.samples import a_robot
+from rota_common.testing.samples import TEAM, a_robot
+from rota_common.testing.team_secrets import InMemoryTeamSecrets
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.robots.robot import Robot
 
@@ -57,7 +58,7 @@ def at(server: MCPServer | str, server_id: str = "web", **options: Any) -> Serve
 
 @asynccontextmanager
 async def tools_of(*servers: Server, **options: Any) -> AsyncIterator[McpTools]:
-    tools = McpTools({server.id: server for server in servers}, **options)
+    tools = McpTools({server.id: server for server in servers}, **{"secrets": InMemoryTeamSecrets()} | options)
     try:
         yield tools
     finally:
@@ -66,7 +67,7 @@ async def tools_of(*servers: Server, **options: Any) -> AsyncIterator[McpTools]:
 
 async def failure(tools: McpTools, what: ToolUse, kind: type[Exception] = ToolFailed, **options: Any) -> str:
     with pytest.raises(kind) as raised:
-        await tools.call(what, **options)
+        await tools.call(what, team=TEAM, **options)
     assert type(raised.value) is kind
     return str(raised.value)
 
@@ -116,7 +117,7 @@ async def test_tools_are_listed_again_after_five_minutes() -> None:
 
 async def test_a_call_carries_its_step_id_and_the_headers_of_the_file() -> None:
     async with mcp_server([ECHO]) as server, tools_of(at(server)) as tools:
-        assert await tools.call(use("echo", {"a": [1, "ä"]}, step_id="step-7")) == '{"a": [1, "\\u00e4"]}'
+        assert await tools.call(use("echo", {"a": [1, "ä"]}, step_id="step-7"), team=TEAM) == '{"a": [1, "\\u00e4"]}'
         (called,) = server.calls
         assert (called.step_id, called.tool, called.arguments) == ("step-7", "echo", {"a": [1, "ä"]})
         assert {headers.get("authorization") for headers in server.headers} == {f"Bearer {SECRET}"}
@@ -140,7 +141,7 @@ async def test_what_is_not_text_is_described() -> None:
         return answers[arguments["what"]]
 
     async with mcp_server([ScriptedTool("get", answer)]) as server, tools_of(at(server)) as tools:
-        mixed, data, long = [await tools.call(use("get", {"what": what})) for what in answers]
+        mixed, data, long = [await tools.call(use("get", {"what": what}), team=TEAM) for what in answers]
     assert mixed == "Here:\n[image image/png, 5 bytes]\n[link to more: https://example.com/more]"
     assert json.loads(data) == {"n": 1}
     assert long.endswith(f"xx\n[cut: {LIMIT + 5} bytes, of which {LIMIT} are kept]")
@@ -173,16 +174,16 @@ async def test_a_call_without_an_answer_in_time_ends_with_its_outcome_unknown() 
     async with mcp_server([ScriptedTool("wait", gate), ECHO]) as server, tools_of(at(server, timeout=0.3)) as tools:
         assert await failure(tools, use("wait")) == "no answer within 0.3 s: outcome unknown"
         assert await failure(tools, use("wait"), timeout=0.2) == "no answer within 0.2 s: outcome unknown"
-        assert await tools.call(use("echo")) == "{}"
+        assert await tools.call(use("echo"), team=TEAM) == "{}"
         assert len({headers.get("mcp-session-id") for headers in server.headers} - {None}) == 1  # the same session
 
 
 async def test_calls_of_one_session_run_beside_each_other() -> None:
     gate = Gate()
     async with mcp_server([ScriptedTool("wait", gate), ECHO]) as server, tools_of(at(server)) as tools:
-        waiting = [asyncio.create_task(tools.call(use("wait", step_id=f"step-{n}"))) for n in range(150)]
+        waiting = [asyncio.create_task(tools.call(use("wait", step_id=f"step-{n}"), team=TEAM)) for n in range(150)]
         await server.received(150)
-        assert await tools.call(use("echo", {"a": 1})) == '{"a": 1}'
+        assert await tools.call(use("echo", {"a": 1}), team=TEAM) == '{"a": 1}'
         gate.open.set()
         assert await asyncio.gather(*waiting) == ["through"] * 150
         assert {called.step_id for called in server.calls if called.tool == "wait"} == {f"step-{n}" for n in range(150)}
@@ -191,7 +192,7 @@ async def test_calls_of_one_session_run_beside_each_other() -> None:
 async def test_a_cancelled_call_takes_no_other_with_it() -> None:
     gate = Gate()
     async with mcp_server([ScriptedTool("wait", gate)]) as server, tools_of(at(server)) as tools:
-        first, second = (asyncio.create_task(tools.call(use("wait"))) for _ in range(2))
+        first, second = (asyncio.create_task(tools.call(use("wait"), team=TEAM)) for _ in range(2))
         await server.received(2)
         first.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -203,7 +204,7 @@ async def test_a_cancelled_call_takes_no_other_with_it() -> None:
 async def test_a_caller_that_gives_up_while_the_session_opens_leaves_it_to_the_others() -> None:
     async with mcp_server([ECHO]) as server, tools_of(at(server)) as tools:
         await tools.list(robot())
-        first, second = (asyncio.create_task(tools.call(use("echo"))) for _ in range(2))
+        first, second = (asyncio.create_task(tools.call(use("echo"), team=TEAM)) for _ in range(2))
         while not server.headers:
             await asyncio.sleep(0)
         first.cancel()
@@ -241,10 +242,23 @@ async def test_a_server_that_went_and_came_back_is_found_again() -> None:
     async with tools_of(at("http://127.0.0.1:9/mcp")) as nowhere:
         await failure(nowhere, use("echo"), NotBegun)
     async with mcp_server([ECHO]) as server:
-        tools = McpTools({"web": at(server)})
-        await tools.call(use("echo"))
+        tools = McpTools({"web": at(server)}, secrets=InMemoryTeamSecrets())
+        await tools.call(use("echo"), team=TEAM)
     assert "no connection" in await failure(tools, use("echo"), NotBegun)
     async with mcp_server([ECHO], port=server.port) as back:
-        assert await tools.call(use("echo", {"again": True}, step_id="step-2")) == '{"again": true}'
+        assert await tools.call(use("echo", {"again": True}, step_id="step-2"), team=TEAM) == '{"again": true}'
         assert [called.step_id for called in back.calls] == ["step-2"]
         await tools.close()
+
+
+async def test_teams_share_no_session_unless_the_server_is_stateless() -> None:
+    async with mcp_server([ECHO]) as server:
+        secrets = InMemoryTeamSecrets({"acme": {"TOKEN": "a"}, "globex": {"TOKEN": "g"}})
+        personal = Server("web", "Web", Http(server.url, {"authorization": "$SECRET.TOKEN"}))
+        shared = Server("free", "Free", Http(server.url), stateless=True)
+        async with tools_of(personal, shared, secrets=secrets) as tools:
+            for team in ("acme", "globex", "acme"):
+                await tools.call(use("echo"), team=team)
+                await tools.call(use("echo", server="free"), team=team)
+            assert sorted(tools._links) == [("free", ""), ("web", "acme"), ("web", "globex")]
+        assert {each.get("authorization") for each in server.headers} == {"a", "g", None}

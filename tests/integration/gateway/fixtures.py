@@ -13,6 +13,7 @@ import pytest
 from rota_common.runtime.service import Runtime
 from rota_common.stores.mongo import Document, Mongo
 from rota_common.testing.patience import PATIENCE_S
+from rota_common.testing.team_secrets import ForEveryTeam
 from rota_contracts.messages.trigger import TriggerReceivedV1
 from tests.integration.gateway.harness import Gateway, messages, robot, settings, started, triggers
 from trigger_gateway.app import build
@@ -53,11 +54,11 @@ class Crm:
 
 @asynccontextmanager
 async def reading(
-    nats_url: str, mongo_url: str, prefix: str, environ: Mapping[str, str], **more: Any
+    nats_url: str, mongo_url: str, prefix: str, given: Mapping[str, str], **more: Any
 ) -> AsyncIterator[Gateway]:
-    """A replica that looks its secrets up in `environ`."""
-    given = settings(nats_url, mongo_url, prefix, **{"reading_lease": 2} | more)
-    app = build(given, runtime=Runtime(fetch_timeout=0.3), environ=environ)
+    """A replica whose operator has given every team these secrets."""
+    chosen = settings(nats_url, mongo_url, prefix, **{"reading_lease": 2} | more)
+    app = build(chosen, runtime=Runtime(fetch_timeout=0.3), team_secrets=ForEveryTeam(given))
     transport = httpx.ASGITransport(app.http, raise_app_exceptions=False)
     async with started(app), httpx.AsyncClient(transport=transport, base_url="http://gateway") as http:
         yield Gateway(app, nats_url, http)

@@ -21,6 +21,7 @@ from rota_common.runtime.embedded_servers import free_port
 from rota_common.runtime.service import Runtime, Service
 from rota_common.runtime.serving import App
 from rota_common.testing.patience import PATIENCE_S
+from rota_common.testing.team_secrets import ForEveryTeam
 from rota_contracts.catalog import (
     CHANGE_PLAN,
     LIST_PLANS,
@@ -139,7 +140,7 @@ def signed(body: bytes, event_id: str = "evt_1", *, at: datetime | None = None, 
 @asynccontextmanager
 async def gateway(given: Settings, **overrides: Any) -> AsyncIterator[Gateway]:
     """Speaks ASGI to the application: no sockets between the test and the gateway."""
-    with_defaults = {"runtime": Runtime(fetch_timeout=0.3), "environ": ENVIRON} | overrides
+    with_defaults = {"runtime": Runtime(fetch_timeout=0.3), "team_secrets": ForEveryTeam(ENVIRON)} | overrides
     app = build(given, **with_defaults)
     transport = httpx.ASGITransport(app.http, raise_app_exceptions=False)
     async with started(app), httpx.AsyncClient(transport=transport, base_url="http://gateway") as http:

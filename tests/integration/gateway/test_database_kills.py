@@ -19,6 +19,7 @@ from rota_common.runtime import logs
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.runtime.service import Runtime
 from rota_common.stores.mongo import Mongo
+from rota_common.testing.team_secrets import ForEveryTeam
 from rota_contracts.catalog import TRIGGER_RECEIVED
 from rota_contracts.envelope import MSG_ID, parse_event
 from tests.integration.gateway.fixtures import IGNORES_CUT_OFF_SOCKETS, Crm, add_robot, add_source, reading, subscribed
@@ -63,7 +64,7 @@ class Death(monitoring.CommandListener):
 
 
 async def _live(given: Settings, environ: dict[str, str]) -> None:
-    service = build(given, runtime=Runtime(fetch_timeout=0.3), environ=environ).service
+    service = build(given, runtime=Runtime(fetch_timeout=0.3), team_secrets=ForEveryTeam(environ)).service
     await service.start()
     await asyncio.Event().wait()
 

@@ -5,9 +5,7 @@ from typing import Any
 
 import pytest
 
-from rota_common.errors import Transient
 from rota_common.runtime.embedded_servers import EmbeddedServer
-from rota_common.runtime.service import Runtime
 from rota_common.stores.mongo import Mongo
 from rota_common.testing.patience import PATIENCE_S
 from tests.integration.gateway.fixtures import (
@@ -24,10 +22,6 @@ from tests.integration.gateway.fixtures import (
     woken,
 )
 from tests.integration.gateway.harness import Gateway
-from trigger_gateway.adapters.mongo_changes import MongoChanges
-from trigger_gateway.databases.change_streams import ResumePoint
-from trigger_gateway.settings import own_variables
-from trigger_gateway.sources.source import DatabaseSettings
 
 pytestmark = IGNORES_CUT_OFF_SOCKETS
 
@@ -131,15 +125,6 @@ async def test_a_database_that_cant_be_read_is_said_without_its_address(
     for secret in ("hunter2", "127.0.0.1:9", "mongodb://", "postgres://"):
         assert secret not in shown + str(waiting)
         assert secret not in "\n".join(line for line in written.splitlines() if "reading" in line)
-
-
-async def test_rotas_own_variables_are_no_address(crm: Crm) -> None:
-    environ = {"ROTA_MONGO_URL": crm.url}
-    databases = MongoChanges(environ, Runtime().clock, forbidden=own_variables())
-    settings = DatabaseSettings(url="$ENV.ROTA_MONGO_URL", database=crm.name, collection="leads")
-    with pytest.raises(Transient, match="a setting of Rota"):
-        async with databases.follow(settings, ResumePoint(Runtime().clock())):
-            pass
 
 
 async def test_changes_wait_for_the_bus(nats: EmbeddedServer, crm: Crm, mongo_prefix: str) -> None:

@@ -19,6 +19,7 @@ from rota.signing import signed_event
 from rota.waiting import until_finished
 from rota_common.clock import now
 from rota_common.runtime.service import Runtime
+from rota_common.testing.team_secrets import ForEveryTeam
 from rota_contracts.messages.execution import Execution
 
 TEAM, SOURCE = "acme", "leads"
@@ -109,7 +110,8 @@ async def a_stack(
             connector=connector,
             smtp_url=mails.url,
             allow_private_targets="127.0.0.0/8",
-            environ=known,
+            environ=environ or {},
+            secrets=ForEveryTeam(known),
             runtime=runtime,
         )
         async with stack:

@@ -20,6 +20,7 @@ from rota_common.clock import now
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.stores.mongo import Mongo
 from rota_common.testing.processes import Processes
+from rota_common.testing.team_secrets import secrets_folder
 from rota_contracts.messages.activity import ActivityKind, ActivityV1
 from rota_contracts.messages.execution import ExecStatus, Execution
 from rota_contracts.robots.robot import Phase
@@ -28,6 +29,7 @@ from tests.integration.path.harness import LEAD, SOURCE, TEAM, example, new_secr
 pytestmark = pytest.mark.soak
 
 SLOW = """label: Rehearsal at a model's pace
+teams: ["*"]
 type: rehearsal
 options:
   parameters: {seconds: 0.7}
@@ -62,8 +64,7 @@ async def system(tmp_path: Path, nats: EmbeddedServer, mongo_url: str, mongo_pre
         "ROTA_CONNECTOR": "slow",
         "ROTA_CONNECTORS_DIR": str(tmp_path / "connectors"),
         "ROTA_ALLOW_PRIVATE_TARGETS": "127.0.0.0/8",
-        "IN_SECRET": incoming,
-        "OUT_SECRET": outgoing,
+        **secrets_folder(tmp_path, TEAM, IN_SECRET=incoming, OUT_SECRET=outgoing),
     }
     services = Processes(tmp_path, nats_url=nats.url, mongo_url=mongo_url, settings=settings)
     started_tasks: asyncio.Queue[str] = asyncio.Queue()

@@ -28,7 +28,7 @@ SecretOption = Annotated[
     list[str] | None,
     typer.Option(
         "--secret",
-        help="$ENV.VARIABLE of the gateway's process; - prompts for the secret, which is stored encrypted. "
+        help="$SECRET.NAME, as in `rota secrets`; - prompts for the secret, which is stored encrypted. "
         "Twice: both are valid.",
     ),
 ]
@@ -61,7 +61,7 @@ def show(name: Name, json: JsonFlag = False) -> None:
 
 
 @app.command(
-    epilog="Example: `rota sources add leads --secret '$ENV.LEADS_SECRET'`, or "
+    epilog="Example: `rota sources add leads --secret '$SECRET.LEADS_SECRET'`, or "
     "`rota sources add issues --scheme github --generate --event-type 'issues.*'`"
 )
 def add(
@@ -91,12 +91,12 @@ def add(
 
 @app.command(
     "add-database",
-    epilog="Example: `rota sources add-database crm --url '$ENV.CRM_MONGO_URL' --database crm --collection leads "
+    epilog="Example: `rota sources add-database crm --url '$SECRET.CRM_MONGO_URL' --database crm --collection leads "
     "--operation insert --where 'document.score gt 50'`",
 )
 def add_database(
     name: NewName,
-    url: Annotated[str, typer.Option(help="$ENV.VARIABLE of the gateway's process, with the MongoDB URL.")],
+    url: Annotated[str, typer.Option(help="$SECRET.NAME, which the operator gives the team: the MongoDB URL.")],
     database: Annotated[str, typer.Option(help="The database.")],
     collection: Annotated[str, typer.Option(help="The collection whose changes are events.")],
     operation: Annotated[list[str] | None, typer.Option(help="insert, update, replace, delete. Default: all.")] = None,
@@ -146,7 +146,7 @@ def _list(*, json: bool) -> None:
     if json:
         say_json(sources)
     elif not sources:
-        say("This team has no sources yet: rota sources add leads --secret '$ENV.LEADS_SECRET'")
+        say("This team has no sources yet: rota sources add leads --secret '$SECRET.LEADS_SECRET'")
     else:
         table(("NAME", "TYPE", "SCHEME", "SECRET", "FROM"), map(_row, sources))
 
@@ -177,7 +177,7 @@ def _print(saved: Json, *, json: bool, text: str) -> None:
 def _secrets(given: list[str] | None, *, generate: bool) -> list[Any]:
     secrets: list[Any] = [_secret(one) for one in given or []] + ([{"generate": True}] if generate else [])
     if not 1 <= len(secrets) <= MOST_SECRETS:
-        hint = "--secret '$ENV.LEADS_SECRET' or --generate; two during a rotation"
+        hint = "--secret '$SECRET.LEADS_SECRET' or --generate; two during a rotation"
         raise CliError(f"expected one or two secrets, not {len(secrets)}", hint=hint)
     return secrets
 

@@ -1,5 +1,6 @@
 """`rota up`: the whole system on this machine, until Ctrl+C."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -8,9 +9,16 @@ import typer
 from rota.extras import server_extra
 from rota.output import JsonFlag
 
+EnvFile = Annotated[
+    Path | None, typer.Option(help="Secrets of the team main: NAME=value, a line each. $SECRET.NAME refers to one.")
+]
+Secrets = Annotated[
+    list[str] | None, typer.Option(help="A variable of this shell that is a secret of the team main. Repeatable.")
+]
+
 
 def register(app: typer.Typer) -> None:
-    app.command("up", epilog="Example: `rota up --data ~/rota-data --smtp-url smtp://localhost:1025`")(up)
+    app.command("up", epilog="Example: `rota up --data ~/rota-data --env-file .env.secrets`")(up)
 
 
 def up(
@@ -32,10 +40,13 @@ def up(
     allow_private_targets: Annotated[
         str, typer.Option(envvar="ROTA_ALLOW_PRIVATE_TARGETS", help="Private networks webhooks may go to: CIDR,CIDR.")
     ] = "",
+    env_file: EnvFile = None,
+    secret: Secrets = None,
     json: JsonFlag = False,
 ) -> None:
     """Start NATS, MongoDB and the seven services in one process. Ctrl+C stops everything."""
     with server_extra("rota up"):
+        from rota.server.team_secrets import given_secrets
         from rota.server.up import UpOptions, run_up
     run_up(
         UpOptions(
@@ -46,6 +57,7 @@ def up(
             connector=connector,
             smtp_url=smtp_url,
             allow_private_targets=allow_private_targets,
+            secrets=given_secrets(env_file, secret or (), os.environ),
             json=json,
         )
     )

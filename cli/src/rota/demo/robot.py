@@ -15,7 +15,7 @@ from rota_contracts.robots.preferences import (
 from rota_contracts.robots.robot import RobotDefinition
 
 EXAMPLE = Path(__file__).parents[4] / "examples" / "robots" / "lead-processor.yaml"
-WEBHOOK_SECRET = "SALES_WEBHOOK_SECRET"  # noqa: S105  # the variable's name in the example
+WEBHOOK_SECRET = "SALES_WEBHOOK_SECRET"  # noqa: S105  # the secret's name in the example
 MAIL_TO = "sales@company.com"
 
 
@@ -25,7 +25,7 @@ def demo_robot(webhook_url: str) -> RobotDefinition:
         raise CliError(f"expected the example robot at {EXAMPLE}", hint="run the demo from a checkout: make demo")
     definition = read_definitions(EXAMPLE)[0]
     channels = Channels(
-        webhook=WebhookPreference(targets=[WebhookTarget(url=webhook_url, secret=f"$ENV.{WEBHOOK_SECRET}")]),
+        webhook=WebhookPreference(targets=[WebhookTarget(url=webhook_url, secret=f"$SECRET.{WEBHOOK_SECRET}")]),
         email=EmailPreference(targets=[EmailTarget(to=[MAIL_TO])]),
     )
     delivery = DeliveryPreferences(preferences=channels)

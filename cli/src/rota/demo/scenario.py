@@ -35,7 +35,7 @@ SECOND_LEAD = {
     "company": "BigCorp",
     "message": "Can we have a trial for our second team?",
 }
-SOURCE_SECRET = "LEADS_WEBHOOK_SECRET"  # noqa: S105  # the variable's name
+SOURCE_SECRET = "LEADS_WEBHOOK_SECRET"  # noqa: S105  # the secret's name
 REHEARSAL = "rehearsal"
 RUN_TIMEOUT_S = 300
 
@@ -94,7 +94,8 @@ async def _enter(
             connector=connector,
             smtp_url=mails.url,
             allow_private_targets="127.0.0.1/32",
-            environ={**environ, SOURCE_SECRET: incoming, WEBHOOK_SECRET: outgoing},
+            environ=environ,
+            secrets={TEAM: {SOURCE_SECRET: incoming, WEBHOOK_SECRET: outgoing}},
             progress=screen.part,
         )
     )
@@ -103,7 +104,7 @@ async def _enter(
     async with Api(stack.url, TEAM, key=stack.admin_key) as admin:
         key = str((await admin.create_team(TEAM))["api_key"])
     api = await ends.enter_async_context(Api(stack.url, TEAM, key=key))
-    await api.add_source(SOURCE, f"$ENV.{SOURCE_SECRET}")
+    await api.add_source(SOURCE, f"$SECRET.{SOURCE_SECRET}")
     robot = demo_robot(receiver.url)
     await apply_one(api, robot)
     screen.line(f"robot {robot.member_id}, from {EXAMPLE.relative_to(EXAMPLE.parents[2])}; changed for the demo:")

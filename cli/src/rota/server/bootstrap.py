@@ -1,6 +1,5 @@
-"""Keys of a data folder: the administrator's, the first team's, and the one that encrypts secrets of sources."""
+"""Keys of a data folder: the administrator's, and the first team's."""
 
-import base64
 import json
 import secrets
 from dataclasses import asdict, dataclass
@@ -46,24 +45,6 @@ async def ensure_team(url: str, folder: Path, keys: Keys) -> Keys:
     complete = Keys(keys.admin_key, keys.team, str(created["api_key"]))
     _save(folder, complete)
     return complete
-
-
-def secrets_key(folder: Path, given: str = "") -> str:
-    """The keys that encrypt secrets of sources, comma-separated: the given ones first, then the folder's.
-
-    The folder's is generated if there is none at all.
-    """
-    file = folder / "secrets.key"
-    try:
-        saved = file.read_text().strip()
-    except FileNotFoundError:
-        saved = ""
-    except OSError as error:
-        raise CliError(f"can't read the key in {file}: {error}", hint="repair it, or set ROTA_SECRETS_KEY") from error
-    if not given and not saved:
-        saved = base64.urlsafe_b64encode(secrets.token_bytes(32)).decode()
-        write_private(file, saved)
-    return ",".join(key for key in (given, saved) if key)
 
 
 def _file(folder: Path) -> Path:

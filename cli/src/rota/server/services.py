@@ -23,7 +23,6 @@ import trigger_gateway.settings
 import validator.app
 import validator.settings
 from rota.errors import CliError
-from rota.server.bootstrap import secrets_key
 from rota.server.servers import key_of
 from rota_common.nats_admin.config import Folder
 from rota_common.runtime.service import Runtime
@@ -53,8 +52,10 @@ class StackSettings:
     nats: Folder | None = None
 
 
-def build_all(settings: StackSettings, runtime: Runtime, environ: Mapping[str, str]) -> dict[str, App]:
-    """Service name → the service, not started. References like `$ENV.NAME` are resolved in `environ`."""
+def build_all(
+    settings: StackSettings, runtime: Runtime, environ: Mapping[str, str], secrets: Mapping[str, Mapping[str, str]]
+) -> dict[str, App]:
+    """Service name → the service, not started. The operator's settings refer to `environ`; `secrets` are the teams'."""
     common = ServiceSettings(
         nats_url=settings.nats_url,
         mongo_url=settings.mongo_url,
@@ -71,10 +72,11 @@ def build_all(settings: StackSettings, runtime: Runtime, environ: Mapping[str, s
             trigger_gateway.settings.Settings(
                 **of(GATEWAY),
                 admin_key=SecretStr(settings.admin_key),
-                secrets_key=SecretStr(secrets_key(settings.folder, environ.get("ROTA_SECRETS_KEY", ""))),
+                secrets_key=SecretStr(environ.get("ROTA_SECRETS_KEY", "")),
+                secrets_key_file=settings.folder / "secrets.key",
             ),
             runtime=runtime,
-            environ=environ,
+            team_secrets=secrets,
         ),
         "scheduler": scheduler.app.build(scheduler.settings.Settings(**of("scheduler")), runtime=runtime),
         "executor": executor.app.build(

@@ -1,11 +1,11 @@
 """The whole system in one process: NATS, MongoDB, the seven services, the gateway's HTTP. Same code as in a cluster."""
 
 import os
-import secrets
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
+from secrets import token_urlsafe
 from types import TracebackType
 from typing import Self
 
@@ -31,8 +31,9 @@ class Stack:
 
     `folder` keeps the data. Without `nats_url` or `mongo_url` a child process is started. `http_port` 0 and `nats_port`
     None take any free port. `allow_private_targets` are private networks that webhooks may go to, as comma-separated
-    CIDRs. Databases are named `<mongo_prefix>_<service>`; references like `$ENV.NAME` are resolved in `environ`. A NATS
-    child process requires keys: `nats` is the folder that holds them.
+    CIDRs. Databases are named `<mongo_prefix>_<service>`; the operator's settings refer to `environ` as `$ENV.NAME`.
+    `secrets` are given to teams: team → name → value. A NATS child process requires keys: `nats` is the folder that
+    holds them.
     """
 
     folder: Path
@@ -43,10 +44,11 @@ class Stack:
     mongo_prefix: str = "rota"
     connector: str = "rehearsal"
     http_port: int = 0
-    admin_key: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    admin_key: str = field(default_factory=lambda: token_urlsafe(32))
     smtp_url: str = ""
     allow_private_targets: str = ""
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    secrets: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
     runtime: Runtime = field(default_factory=lambda: Runtime(fetch_timeout=FETCH_TIMEOUT_S))
     progress: Progress = silent
     url: str = field(default="", init=False)
@@ -109,6 +111,6 @@ class Stack:
             nats=self.nats,
         )
         try:
-            return build_all(settings, self.runtime, self.environ)
+            return build_all(settings, self.runtime, self.environ, self.secrets)
         except ValueError as error:
             raise CliError(f"a setting is not valid: {error}", hint="`rota up --help` shows its form") from error

@@ -3,8 +3,9 @@
 import asyncio
 import os
 import tempfile
+from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from rota import context
@@ -34,6 +35,7 @@ class UpOptions:
     connector: str
     smtp_url: str
     allow_private_targets: str
+    secrets: Mapping[str, str] = field(repr=False)
     json: bool
 
     @property
@@ -67,6 +69,7 @@ async def _up(options: UpOptions, folder: Path) -> None:
         admin_key=keys.admin_key,
         smtp_url=options.smtp_url,
         allow_private_targets=options.allow_private_targets,
+        secrets={keys.team: options.secrets},
         progress=lambda part, state: _progress(options, part, state),
     ) as stack:
         keys = await ensure_team(stack.url, folder, keys)
@@ -103,6 +106,7 @@ def _ready(options: UpOptions, folder: Path, here: Context) -> None:
     say(f"  model      {model}")
     say(f"  data       {data}")
     say(f"  mail       {mail}")
+    say(f"  secrets    {_secrets(options)}")
     say(f"  keys       {context.context_file()} (team {here.team})")
     say("")
     say("In another terminal:")
@@ -111,6 +115,11 @@ def _ready(options: UpOptions, folder: Path, here: Context) -> None:
     say("  rota watch")
     say(f"  rota feed-clients add {here.team} my-program")
     say("Ctrl+C stops everything.")
+
+
+def _secrets(options: UpOptions) -> str:
+    names = ", ".join(sorted(options.secrets))
+    return f"{names}, and what `rota secrets set NAME` sets" if names else "set one with `rota secrets set NAME`"
 
 
 def _server(smtp_url: str) -> str:

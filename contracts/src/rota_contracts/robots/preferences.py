@@ -5,9 +5,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, AliasChoices, Field, HttpUrl, TypeAdapter, WithJsonSchema, model_validator
 
 from rota_contracts.model import Json, Part
+from rota_contracts.secret_refs import SecretRef
 
 _URL = TypeAdapter(HttpUrl)
-_REFERENCE = "$ENV."
 
 
 def _url_text(text: str) -> str:
@@ -15,21 +15,7 @@ def _url_text(text: str) -> str:
     return text
 
 
-def _secret_reference(text: str) -> str:
-    name = text.removeprefix(_REFERENCE)
-    if name == text or not name.isidentifier():
-        raise ValueError("expected a reference like $ENV.SLACK_SECRET: a secret is never written into a definition")
-    return text
-
-
 Url = Annotated[str, AfterValidator(_url_text), WithJsonSchema({"type": "string", "format": "uri"})]
-SecretRef = Annotated[
-    str,
-    AfterValidator(_secret_reference),
-    WithJsonSchema({"type": "string", "pattern": r"^\$ENV\.[A-Za-z_][A-Za-z0-9_]*$"}),
-]
-"""`$ENV.NAME`: the name of an environment variable of the service that needs the secret."""
-
 ProcessName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$", max_length=200)]
 
 
@@ -43,7 +29,7 @@ class EmailTarget(Part):
 class WebhookTarget(Part):
     url: Url
     method: Literal["POST", "PUT", "PATCH"] = "POST"
-    headers: dict[str, str] = {}
+    headers: dict[str, str] = Field(default={}, description="a value may be a reference like $SECRET.CRM_TOKEN")
     secret: SecretRef | None = Field(default=None, description="signs each message by Standard Webhooks")
 
 

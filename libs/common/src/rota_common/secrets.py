@@ -1,4 +1,7 @@
-"""Secrets by reference: `$ENV.NAME` stands for an environment variable and is resolved where it is used."""
+"""Secrets by reference in the operator's own files and settings: `$ENV.NAME` stands for an environment variable.
+
+What a team writes is never resolved here: see `rota_common.team_secrets`.
+"""
 
 from collections.abc import Mapping
 

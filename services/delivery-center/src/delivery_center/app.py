@@ -26,7 +26,7 @@ def build(
     adapters: Adapters | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> App:
-    """`environ` resolves references like `$ENV.NAME`; by default the environment of the process."""
+    """`environ` resolves references in the operator's settings; by default the environment of the process."""
     service = Service.of(NAME, settings, runtime=runtime, outages=mongo.OUTAGES)
     adapters = adapters or real(settings, service, os.environ if environ is None else environ)
     use = UseCases.over(adapters, over_bus(settings, service, adapters), settings=settings, service=service)

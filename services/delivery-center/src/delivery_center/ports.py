@@ -31,6 +31,10 @@ class Sent:
     details: Json = None
 
 
+class NotAttempted(Transient):
+    """Nothing was sent, and the receiver isn't the reason: the attempt waits, and isn't counted."""
+
+
 class TransientReply(Transient):
     """A Transient with the receiver's reply."""
 

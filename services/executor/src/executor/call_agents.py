@@ -152,10 +152,12 @@ class CallAgents:
         agent_id = request.assistant_id
         if robot is not None and not may_call(robot, agent_id):
             raise Permanent(f"robot {robot.member_id} doesn't have agent {agent_id}: name it among its agents")
-        agent = self.agents.find(agent_id)
+        agent = self.agents.find(agent_id, team=request.team_id)
         if agent is None:
             raise Permanent(f"there is no agent {agent_id}: add {agent_id}.md to ROTA_AGENTS_DIR")
-        model, connector = self.models.choose(_mode(run, robot), request.model or "", agent.connector)
+        model, connector = self.models.choose(
+            _mode(run, robot), request.model or "", agent.connector, team=request.team_id
+        )
         messages = [_system(request, agent, robot, run), *request.messages]
         known = _facts(request, run) if run else {"words": request.messages[-1].text()}
         prompt = Prompt(messages, connector, request.timeout, request.call_id, agent.options, known)

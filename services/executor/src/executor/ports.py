@@ -50,6 +50,10 @@ class NotBegun(Transient):
     """A call certainly didn't reach the other side: it may be repeated."""
 
 
+class SecretsAway(NotBegun):
+    """A team's secrets can't be read now."""
+
+
 class ToolFailed(Exception):
     """A tool or process was called, and failed or gave no answer; the text is its error."""
 
@@ -65,8 +69,9 @@ class Tools(Protocol):
         """Why servers that the robot names gave no tools at the last listing; for people."""
         ...
 
-    async def call(self, use: ToolUse, *, timeout: float | None = None) -> str:
-        """Call `use.tool` of `use.server` once; returns its answer as text. Raises NotBegun, or ToolFailed."""
+    async def call(self, use: ToolUse, *, team: str, timeout: float | None = None) -> str:
+        """Call `use.tool` of `use.server` once, in the team's name; returns its answer as text. Raises NotBegun, or
+        ToolFailed, also for a server that isn't for this team."""
         ...
 
 

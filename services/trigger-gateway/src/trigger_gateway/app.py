@@ -1,6 +1,5 @@
 """The composition root of the gateway."""
 
-import os
 from collections.abc import Mapping
 
 from rota_common.runtime.service import Runtime, Service
@@ -20,18 +19,21 @@ from trigger_gateway.use_cases import UseCases
 NAME = "trigger-gateway"
 MEASURE_EVERY_S = 1.0
 PRUNE_S = 3600.0
+RESEAL_S = 3600.0
+"""At the start, and then every hour: by then every replica has the new key."""
 
 
 def build(
     settings: Settings,
     *,
     runtime: Runtime | None = None,
-    environ: Mapping[str, str] | None = None,
     adapters: Adapters | None = None,
+    team_secrets: Mapping[str, Mapping[str, str]] | None = None,
 ) -> App:
-    """`environ` holds the secrets that sources refer to: the process's environment, unless given."""
+    """`team_secrets` are given by the operator: team → name → value. Nothing is read from the
+    environment."""
     service = Service.of(NAME, settings, runtime=runtime, outages=mongo.OUTAGES)
-    adapters = adapters or real(settings, service, environ=os.environ if environ is None else environ)
+    adapters = adapters or real(settings, service, team_secrets=team_secrets)
     use = UseCases.over(adapters, messaging(service), settings, service, outages=mongo.OUTAGES)
     service.include(build_handlers(use))
     service.every(MEASURE_EVERY_S, use.admit_work.measure, name="measure the bus")
@@ -43,6 +45,7 @@ def build(
         [ROBOT_CHANGED, ROBOT_DELETED], lambda event: use.routes.forget(event.data.team_id), name="forget routes"
     )
     service.follow([BACKLOG_REPORTED], use.backlogs.update, name="backlogs")
+    service.every(RESEAL_S, use.reseal_secrets, name="reseal secrets")
     service.background("read databases", use.assign_databases.loop)
     internal = (settings.http_host, settings.internal_port) if settings.internal_port else None
     run = lifespan(service, stop_timeout=settings.stop_timeout, internal=internal)

@@ -1,6 +1,5 @@
 """All adapters of the gateway: `Adapters` are replaced in tests, `Messaging` runs over any bus."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trigger_gateway.attachments.ports import AttachmentRecords, Attachments
@@ -9,14 +8,16 @@ from trigger_gateway.databases.change_streams import Databases, StreamLeases
 from trigger_gateway.robots.ports import Definitions, RobotEvents, RobotRecords, RobotStates
 from trigger_gateway.runs.admit_work import BusUsage
 from trigger_gateway.runs.ports import Executions, Outcomes, Requests, Schedule, Triggers
-from trigger_gateway.sources.ports import SecretCipher, Sources
+from trigger_gateway.secrets.ports import OperatorSecrets, Secrets
+from trigger_gateway.secrets.sealed_secret import SecretCipher
+from trigger_gateway.sources.ports import Sources
 from trigger_gateway.teams.ports import Keys, Teams
 from trigger_gateway.webhooks.ports import Agents, InboundLog, RateStore
 
 
 @dataclass(frozen=True, kw_only=True)
 class Adapters:
-    """Stores and the outside world. `environ` holds the secrets that sources refer to."""
+    """Stores and the outside world."""
 
     teams: Teams
     keys: Keys
@@ -32,7 +33,8 @@ class Adapters:
     attachment_records: AttachmentRecords
     audit: AuditLog
     cipher: SecretCipher
-    environ: Mapping[str, str]
+    secrets: Secrets
+    operator_secrets: OperatorSecrets
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,21 +1,29 @@
 """The gateway's settings."""
 
+from pathlib import Path
+
 from pydantic import Field, SecretStr
 
 from rota_common.runtime.settings import ServiceSettings
 from rota_contracts.streams import MIB
 from trigger_gateway.teams.shares import Share, Shares
 
+DATABASES = ("gateway", "scheduler", "executor", "delivery", "learner", "memory")
+"""Of all services, with the prefix."""
+
 
 class Settings(ServiceSettings):
     """`admin_key` enables the administrator's routes; without it they are closed. Times in seconds.
 
-    `secrets_key` encrypts the secrets that are given as text: one key, or several with commas between, of which the
-    first one encrypts. Without it sources can only refer to secrets.
+    `secrets_key` seals the secrets of teams and of sources: one key, or several with commas between, of which the first
+    one seals. `secrets_key_file` holds such keys, one a line, behind those; a missing file is made. Without both no
+    secret can be stored. `secrets_dir` holds the secrets that the operator gives to teams: `<team>/<NAME>`.
     """
 
     admin_key: SecretStr | None = None
     secrets_key: SecretStr | None = None
+    secrets_key_file: Path | None = None
+    secrets_dir: Path | None = None
     sweep_interval: float = 2.0
     heartbeat: float = 15.0
     trusted_proxies: str = Field(
@@ -64,7 +72,8 @@ class Settings(ServiceSettings):
         settings = tuple(f"ROTA_{name.upper()}" for name in names)
         return Share(what, settings, *(getattr(self, name) for name in names))
 
-
-def own_variables() -> frozenset[str]:
-    """The environment variables that hold Rota's own settings."""
-    return frozenset(f"ROTA_{name.upper()}" for name in Settings.model_fields)
+    @property
+    def own_databases(self) -> frozenset[str]:
+        """The names of Rota's databases, and of MongoDB's own, in lower case."""
+        ours = (f"{self.mongo_prefix}_{name}".lower() for name in DATABASES)
+        return frozenset((*ours, "admin", "config", "local"))

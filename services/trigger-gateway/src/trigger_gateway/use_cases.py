@@ -1,7 +1,7 @@
 """The use cases of the gateway."""
 
-import secrets
 from dataclasses import dataclass, replace
+from secrets import token_bytes, token_urlsafe
 from typing import Self
 from uuid import uuid4
 
@@ -9,7 +9,9 @@ from rota_common.bus.connection import Bus
 from rota_common.bus.live import LiveEvents
 from rota_common.bus.rpc import Ask
 from rota_common.clock import Clock
+from rota_common.runtime.logs import logger
 from rota_common.runtime.service import Service
+from rota_common.team_secrets import CachedSecrets, TeamSecrets
 from rota_common.urls import Network, networks
 from rota_contracts.sources import SourceKind
 from trigger_gateway.attachments.manage_attachments import ManageAttachments
@@ -28,7 +30,10 @@ from trigger_gateway.runs.control_executions import ControlExecutions
 from trigger_gateway.runs.control_robots import ControlRobots
 from trigger_gateway.runs.intervene_robot import InterveneRobot
 from trigger_gateway.runs.request_run import RequestRun
-from trigger_gateway.settings import Settings, own_variables
+from trigger_gateway.secrets.manage_secrets import ManageSecrets
+from trigger_gateway.secrets.read_secrets import ReadSecrets
+from trigger_gateway.secrets.reseal_secrets import ResealSecrets
+from trigger_gateway.settings import Settings
 from trigger_gateway.sources.manage_sources import ManageSources
 from trigger_gateway.sources.verify_sender import VerifySender
 from trigger_gateway.teams.api_keys import KnownKeys
@@ -49,6 +54,9 @@ class UseCases:
 
     authenticate: Authenticate
     teams: ManageTeams
+    secrets: ManageSecrets
+    read_secrets: ReadSecrets
+    reseal_secrets: ResealSecrets
     sources: ManageSources
     view_robots: ViewRobots
     save_robot: SaveRobot
@@ -89,6 +97,11 @@ class UseCases:
     ) -> Self:
         """`outages`: the exceptions of the stores when they are away."""
         clock, shares = service.runtime.clock, settings.shares
+        log = logger(service=service.name)
+        read_secrets = ReadSecrets(
+            secrets=adapters.secrets, operator=adapters.operator_secrets, cipher=adapters.cipher, log=log
+        )
+        cached_secrets = CachedSecrets(read_secrets.values)
         admit_work = AdmitWork(usage=messaging.usage, degraded=service.degraded)
         patient = AdmittedTriggers(triggers=messaging.triggers, admit=admit_work, patient=True)
         databases = replace(messaging, triggers=patient)
@@ -127,15 +140,26 @@ class UseCases:
                 keys=adapters.keys,
                 clock=clock,
                 new_id=_new_id,
-                new_secret=secrets.token_urlsafe,
+                new_secret=token_urlsafe,
+            ),
+            secrets=ManageSecrets(
+                secrets=adapters.secrets,
+                operator=adapters.operator_secrets,
+                cipher=adapters.cipher,
+                clock=clock,
+                on_change=cached_secrets.forget,
+            ),
+            read_secrets=read_secrets,
+            reseal_secrets=ResealSecrets(
+                secrets=adapters.secrets, sources=adapters.sources, cipher=adapters.cipher, log=log
             ),
             sources=ManageSources(
                 sources=adapters.sources,
                 on_change=routes.forget,
                 cipher=adapters.cipher,
                 clock=clock,
-                new_bytes=secrets.token_bytes,
-                forbidden=own_variables(),
+                new_bytes=token_bytes,
+                own_databases=settings.own_databases,
                 allow={SourceKind.WEBHOOK: shares.sources.allow, SourceKind.DATABASE: shares.databases.allow},
             ),
             view_robots=ViewRobots(records=adapters.robots, robot_states=messaging.robot_states),
@@ -144,7 +168,14 @@ class UseCases:
             robot_health=TrackRobotHealth(records=adapters.robots, sync=sync, clock=clock),
             routes=routes,
             receive_webhook=_receive_webhook(
-                adapters, messaging, settings, service, routes=routes, rates=rates, backlogs=backlogs
+                adapters,
+                messaging,
+                settings,
+                service,
+                routes=routes,
+                rates=rates,
+                secrets=cached_secrets,
+                backlogs=backlogs,
             ),
             admit_work=admit_work,
             request_run=request_run,
@@ -161,7 +192,7 @@ class UseCases:
                 robots=adapters.robots, teams=adapters.teams, save=save_robot, executions=control
             ),
             assign_databases=_assign_databases(
-                adapters, databases, service, routes=routes, backlogs=backlogs, outages=outages
+                adapters, databases, settings, service, routes=routes, backlogs=backlogs, outages=outages
             ),
             backlogs=backlogs,
             inbound=adapters.inbound,
@@ -198,12 +229,13 @@ def _receive_webhook(
     routes: Routes,
     rates: RateLimiter,
     backlogs: Backlogs,
+    secrets: TeamSecrets,
 ) -> ReceiveWebhook:
     clock, at_once = service.runtime.clock, settings.webhooks_at_once
     return ReceiveWebhook(
         routes=routes,
         rates=rates,
-        verify=VerifySender(environ=adapters.environ, cipher=adapters.cipher, clock=clock, service=service.name),
+        verify=VerifySender(secrets=secrets, cipher=adapters.cipher, clock=clock, service=service.name),
         ingest=IngestEvent(rates=rates, triggers=messaging.triggers, log=adapters.inbound, backlogs=backlogs),
         answer=AnswerMessage(robots=adapters.robots, agents=messaging.agents, requests=adapters.requests),
         log=adapters.inbound,
@@ -217,6 +249,7 @@ def _receive_webhook(
 def _assign_databases(
     adapters: Adapters,
     messaging: Messaging,
+    settings: Settings,
     service: Service,
     *,
     routes: Routes,
@@ -230,6 +263,8 @@ def _assign_databases(
         triggers=messaging.triggers,
         backlogs=backlogs,
         inbound=adapters.inbound,
+        secrets=adapters.operator_secrets,
+        own_databases=settings.own_databases,
         clock=service.runtime.clock,
         random=service.runtime.random,
         service=service.name,

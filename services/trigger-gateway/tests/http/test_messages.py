@@ -41,7 +41,7 @@ class Chat:
 
 @pytest_asyncio.fixture
 async def chat() -> AsyncIterator[Chat]:
-    async with gateway(adapters=in_memory(environ={"KEY": KEY})) as made:
+    async with gateway(adapters=in_memory(given={"KEY": KEY})) as made:
         made.key = await made.make_team()
         await made.make_robot()
         body = {"name": "chat", "scheme": "bearer", "secret": "$ENV.KEY", "robot": "leader"}

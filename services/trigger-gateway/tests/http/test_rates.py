@@ -27,7 +27,7 @@ class Replicas:
 
     def __init__(self, ends: AsyncExitStack) -> None:
         self._bus, self._ends = InMemoryBus(), ends
-        self._adapters = in_memory(environ=ENVIRON)
+        self._adapters = in_memory(given=ENVIRON)
         # It stands still, or the minute could end in the middle of a test; and not since long: posts are signed now.
         self._at = now().replace(second=SECOND, microsecond=0)
 

@@ -62,7 +62,7 @@ async def sender() -> AsyncIterator[Sender]:
     sender = Sender()
     bus = InMemoryBus()
     runtime = Runtime(bus=bus, fetch_timeout=0.05, clock=lambda: sender.now)
-    async with gateway(bus=bus, runtime=runtime, adapters=in_memory(environ=ENVIRON)) as sender.made:
+    async with gateway(bus=bus, runtime=runtime, adapters=in_memory(given=ENVIRON)) as sender.made:
         sender.made.key = await sender.made.make_team()
         await sender.made.make_robot("all", events=[{"type": "webhook", "source": "in"}])
         yield sender

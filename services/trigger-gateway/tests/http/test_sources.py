@@ -26,7 +26,7 @@ DATABASE: dict[str, Any] = {
 
 
 def with_keys(*keys: str, **others: Any) -> Adapters:
-    return in_memory(environ=ENVIRON, secrets_key=",".join(keys), **others)
+    return in_memory(given=ENVIRON, secrets_key=",".join(keys), **others)
 
 
 @pytest_asyncio.fixture
@@ -88,15 +88,15 @@ async def test_a_database_is_a_source_too(empty: Gateway) -> None:  # TG-12
 
 WEBHOOK = {"name": "leads", "secret": "$ENV.X"}
 WRONG: list[tuple[dict[str, Any], str, str]] = [
-    ({"name": "leads", "secret": SECRET}, "secret", "ROTA_SECRETS_KEY"),
+    ({"name": "leads", "secret": SECRET}, "secret", "ROTA_SECRETS_KEY_FILE"),
     ({"name": "leads", "secret": {"generate": True}}, "secret", "ROTA_SECRETS_KEY"),
-    ({"name": "leads", "secret": {"generate": False}}, "secret", "$ENV.LEADS_SECRET"),
-    ({"name": "leads", "secret": 7}, "secret", "$ENV.LEADS_SECRET"),
-    ({"name": "leads", "secret": "$ENV.a-b"}, "secret", "$ENV.STANDARD_WEBHOOKS_SECRET"),
+    ({"name": "leads", "secret": {"generate": False}}, "secret", "$SECRET.LEADS_WEBHOOK"),
+    ({"name": "leads", "secret": 7}, "secret", "$SECRET.LEADS_WEBHOOK"),
+    ({"name": "leads", "secret": "$ENV.a-b"}, "secret", "$SECRET.STANDARD_WEBHOOKS_SECRET"),
     ({"name": "leads", "secret": "$ENV.ROTA_ADMIN_KEY"}, "secret", "a setting of Rota"),
     ({"name": "leads", "secret": "$ENV.ROTA_SMTP_URL"}, "secret", "a setting of Rota"),
     ({"name": "leads", "secret": "$ENV.ROTA_SECRETS_KEY"}, "secret", "a setting of Rota"),
-    ({"name": "leads"}, "secret", "$ENV.LEADS_SECRET"),
+    ({"name": "leads"}, "secret", "$SECRET.LEADS_WEBHOOK"),
     (WEBHOOK | {"secrets": ["$ENV.Y"]}, "secret", "either secret or secrets"),
     ({"name": "leads", "secrets": ["$ENV.X", "$ENV.ROTA_MONGO_URL"]}, "secrets.1", "a setting of Rota"),
     ({"name": "leads", "secrets": ["$ENV.X", "$ENV.Y", "$ENV.Z"]}, "secrets", "at most 2"),
@@ -114,9 +114,11 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     (WEBHOOK | {"rate_limit": 0}, "rate_limit", "for example 600"),
     (WEBHOOK | {"robot": "a b"}, "robot", "for example assistant"),
     (WEBHOOK | {"collection": "leads"}, "collection", "only a database has it"),
-    (DATABASE | {"url": "mongodb://u:p@db"}, "url", "$ENV.CRM_MONGO_URL"),
+    (DATABASE | {"url": "mongodb://u:p@db"}, "url", "$SECRET.CRM_MONGO_URL"),
     (DATABASE | {"url": "$ENV.ROTA_MONGO_URL"}, "url", "a setting of Rota"),
-    (DATABASE | {"url": None}, "url", "$ENV.CRM_MONGO_URL"),
+    (DATABASE | {"url": None}, "url", "$SECRET.CRM_MONGO_URL"),
+    (DATABASE | {"database": "_Executor"}, "database", "one of Rota's"),
+    (DATABASE | {"database": "admin"}, "database", "one of Rota's"),
     (DATABASE | {"collection": None}, "collection", "for example leads"),
     (DATABASE | {"database": "a/b"}, "database", "pattern"),
     (DATABASE | {"operations": ["drop"]}, "operations.0", "'insert'"),
@@ -265,7 +267,7 @@ def test_a_malformed_key_is_refused_at_build_and_not_shown() -> None:
 
 
 async def test_while_one_of_two_secrets_is_missing_the_other_works() -> None:
-    async with gateway(adapters=in_memory(environ=ENVIRON | {"EMPTY": ""})) as made:
+    async with gateway(adapters=in_memory(given=ENVIRON | {"EMPTY": ""})) as made:
         made.key = await made.make_team()
         await add(made, secrets=["$ENV.EMPTY", "$ENV.LEADS_SECRET"])
         assert await accepted(made, SECRET, "1")

@@ -5,7 +5,7 @@ import contextlib
 import json
 import re
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -15,9 +15,10 @@ import httpx
 
 from delivery_center.adapters.webhook_signing import signatures
 from delivery_center.domain.outgoing_message import OutgoingMessage
-from delivery_center.ports import Gone, Rejected, Sent, TransientReply
+from delivery_center.ports import Gone, NotAttempted, Rejected, Sent, TransientReply
 from rota_common.errors import Permanent, Transient
-from rota_common.secrets import MissingSecret, resolve
+from rota_common.shown import REDACTED
+from rota_common.team_secrets import MissingTeamSecret, TeamSecrets
 from rota_common.urls import Network, Resolver, Target, checked_target
 from rota_common.urls import resolve as system_resolver
 from rota_contracts.robots.preferences import WebhookTarget
@@ -51,7 +52,7 @@ def webhook_client(*, verify: ssl.SSLContext | bool = True) -> httpx.AsyncClient
 class HttpxWebhook:
     """`timeout`: seconds from resolving the name to the head of the response.
 
-    `environ` resolves `$ENV.NAME` in secrets and header values.
+    `secrets` resolves references in signing secrets and header values, among those of the delivery's team alone.
     """
 
     def __init__(
@@ -59,26 +60,28 @@ class HttpxWebhook:
         client: httpx.AsyncClient,
         *,
         timeout: float,
-        environ: Mapping[str, str],
+        secrets: TeamSecrets,
         allowed: Sequence[Network] = (),
         resolver: Resolver = system_resolver,
     ) -> None:
         self._client = client
         self._timeout = timeout
-        self._environ = environ
+        self._secrets = secrets
         self._allowed = allowed
         self._resolver = resolver
 
     async def send(self, target: WebhookTarget, outgoing: OutgoingMessage) -> Sent:
         body = payload(outgoing)
-        headers = self._headers(target, outgoing, body)
+        secrets = await self._resolved(target, outgoing.context.team_id)
+        headers = _headers(target, outgoing, body, secrets)
         try:
             async with asyncio.timeout(self._timeout):
                 response = await self._response(target, headers, body)
         except TimeoutError as error:
             raise Transient(f"no answer within {self._timeout:g} s") from error
         try:
-            return result_of(response, await _excerpt(response), now=outgoing.at)
+            excerpt = _without(secrets.values(), await _excerpt(response))
+            return result_of(response, excerpt, now=outgoing.at)
         finally:
             await response.aclose()
 
@@ -103,36 +106,46 @@ class HttpxWebhook:
             extensions={"sni_hostname": url.raw_host.decode()},
         )
 
-    def _headers(self, target: WebhookTarget, outgoing: OutgoingMessage, body: str) -> dict[str, str]:
-        headers = {"content-type": "application/json", "user-agent": "rota-delivery/1", "accept-encoding": "identity"}
-        if outgoing.traceparent:
-            headers["traceparent"] = outgoing.traceparent
-        headers |= {name.lower(): self._value(name, value) for name, value in target.headers.items()}
-        timestamp = int(outgoing.at.timestamp())
-        headers |= {"webhook-id": outgoing.delivery_id, "webhook-timestamp": str(timestamp)}
-        if target.secret is not None:
-            headers["webhook-signature"] = signatures(
-                self._secret(target.secret),
-                reference=target.secret,
-                delivery_id=outgoing.delivery_id,
-                timestamp=timestamp,
-                body=body,
-            )
-        return headers
-
-    def _value(self, name: str, value: str) -> str:
-        if problem := header_name_problem(name):
-            raise Permanent(problem)
-        resolved = self._secret(value)
-        if problem := header_value_problem(name, resolved):
-            raise Permanent(problem)
-        return resolved
-
-    def _secret(self, text: str) -> str:
+    async def _resolved(self, target: WebhookTarget, team: str) -> Mapping[str, str]:
+        """The references of the target, with their values."""
+        texts = [*target.headers.values(), *([target.secret] if target.secret else [])]
         try:
-            return resolve(text, self._environ)
-        except MissingSecret as error:
+            return await self._secrets.resolve(team, texts)
+        except MissingTeamSecret as error:
             raise Permanent(str(error)) from error
+        except Transient as error:
+            raise NotAttempted(f"the team's secrets can't be read now: {error}") from error
+
+
+def _headers(target: WebhookTarget, outgoing: OutgoingMessage, body: str, secrets: Mapping[str, str]) -> dict[str, str]:
+    headers = {"content-type": "application/json", "user-agent": "rota-delivery/1", "accept-encoding": "identity"}
+    if outgoing.traceparent:
+        headers["traceparent"] = outgoing.traceparent
+    headers |= {name.lower(): _value(name, secrets.get(value, value)) for name, value in target.headers.items()}
+    timestamp = int(outgoing.at.timestamp())
+    headers |= {"webhook-id": outgoing.delivery_id, "webhook-timestamp": str(timestamp)}
+    if target.secret is not None:
+        headers["webhook-signature"] = signatures(
+            secrets[target.secret],
+            reference=target.secret,
+            delivery_id=outgoing.delivery_id,
+            timestamp=timestamp,
+            body=body,
+        )
+    return headers
+
+
+def _value(name: str, value: str) -> str:
+    if problem := header_name_problem(name) or header_value_problem(name, value):
+        raise Permanent(problem)
+    return value
+
+
+def _without(secrets: Iterable[str], excerpt: str) -> str:
+    """A receiver may echo the request; its answer is kept and published."""
+    for secret in secrets:
+        excerpt = excerpt.replace(secret, REDACTED)
+    return excerpt
 
 
 def payload(outgoing: OutgoingMessage) -> str:

@@ -23,15 +23,15 @@ from rota_common.runtime.service import Service
 from rota_common.stores.attachments import Attachments
 from rota_common.stores.blobs import Blobs
 from rota_common.stores.mongo import Mongo
+from rota_common.team_secrets import TeamSecrets, asked_of_the_gateway
 from rota_common.urls import networks
 from rota_contracts.messages.delivery import DeliveryType
-
-OWN_VARIABLES = "ROTA_"
 
 Store = TypeVar("Store", MongoDeliveries, MongoMailCounts, MongoSubscriptions, MongoSuppressions, MongoTargets)
 
 
 def real(settings: Settings, service: Service, environ: Mapping[str, str]) -> Adapters:
+    """`environ` holds what the operator's settings refer to as `$ENV.NAME`."""
     connection = Mongo(settings.mongo_url, f"{settings.mongo_prefix}_delivery")
     service.on_stop(connection.close)
     service.probe("mongo", connection.ping)
@@ -51,7 +51,7 @@ def real(settings: Settings, service: Service, environ: Mapping[str, str]) -> Ad
         files=files,
         channels={
             DeliveryType.EMAIL: email_channel(settings, files, suppressions, counts, environ),
-            DeliveryType.WEBHOOK: webhook_channel(settings, client, environ),
+            DeliveryType.WEBHOOK: webhook_channel(settings, client, asked_of_the_gateway(service.ask)),
         },
     )
 
@@ -61,12 +61,9 @@ def _prepared(service: Service, store: Store) -> Store:
     return store
 
 
-def webhook_channel(settings: Settings, client: AsyncClient, environ: Mapping[str, str]) -> Channel[Any]:
-    """`environ` resolves references like `$ENV.NAME`."""
-    # A robot's owner chooses the variables; our own (addresses, passwords) must not leave in a header.
-    theirs = {name: value for name, value in environ.items() if not name.startswith(OWN_VARIABLES)}
+def webhook_channel(settings: Settings, client: AsyncClient, secrets: TeamSecrets) -> Channel[Any]:
     allowed = networks(settings.allow_private_targets)
-    return HttpxWebhook(client, timeout=settings.attempt_timeout, environ=theirs, allowed=allowed)
+    return HttpxWebhook(client, timeout=settings.attempt_timeout, secrets=secrets, allowed=allowed)
 
 
 def email_channel(

@@ -22,7 +22,7 @@ from delivery_center.domain.retry_policy import (
     record,
 )
 from delivery_center.domain.target_health import instant
-from delivery_center.ports import Channel, Files, Gone, Texts
+from delivery_center.ports import Channel, Files, Gone, NotAttempted, Texts
 from delivery_center.targets.circuit_breakers import CircuitBreakers
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
@@ -79,7 +79,10 @@ class AttemptTargets:
                     return self._withhold(target, withheld)
                 if delivery.mode is not ExecutorMode.STANDARD:
                     return (await self._attempt(delivery, target, payload))[0]
-                return await self._guarded(delivery, target, payload)
+                try:
+                    return await self._guarded(delivery, target, payload)
+                except NotAttempted as error:
+                    return postpone(target, self.clock(), _reason(error))
 
         return list(await asyncio.gather(*(one(target) for target in targets)))
 
@@ -135,6 +138,8 @@ class AttemptTargets:
         try:
             async with asyncio.timeout(seconds):
                 sent = await channel.send(config_of(target), outgoing)
+        except NotAttempted:
+            raise
         except Permanent as error:
             return PermanentFailure(_reason(error), getattr(error, "details", None), gone=isinstance(error, Gone))
         except Transient as error:

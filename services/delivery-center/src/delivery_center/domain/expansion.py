@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from urllib.parse import urlsplit
 
 from delivery_center.domain.delivery import Target
+from rota_common.shown import shown_url
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.delivery import DeliveryType
 from rota_contracts.messages.execution import excerpt
@@ -78,13 +78,12 @@ def config_of(target: Target) -> TargetConfig:
 
 
 def label(config: TargetConfig) -> str:
-    """The display name of a target: short, and without a URL's query, fragment and userinfo, which may hold keys."""
+    """The display name of a target: short, and of a URL only what can't be a key."""
     match config:
         case EmailTarget():
             return excerpt(", ".join(config.to), LABEL_LIMIT)
         case WebhookTarget():
-            parts = urlsplit(config.url)
-            return excerpt(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}", LABEL_LIMIT)
+            return excerpt(shown_url(config.url), LABEL_LIMIT)
         case ProcessTarget():
             return config.process
         case NotifyTarget():

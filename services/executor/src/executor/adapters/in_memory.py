@@ -30,7 +30,7 @@ def in_memory(*robots: Robot, **given: Any) -> Adapters:
         "rehearsal": RehearsalModel(),
         "tools": ScriptedTools(),
         "processes": ScriptedProcesses(),
-        "recording_tools": RecordingTools(()),
+        "recording_tools": RecordingTools({}),
         "recording_processes": RecordingProcesses(),
     }
     return Adapters(**(made | given))
@@ -142,7 +142,7 @@ class ScriptedTools:
     def problems(self, robot: Robot) -> Sequence[str]:
         return self.missing
 
-    async def call(self, use: ToolUse, *, timeout: float | None = None) -> str:
+    async def call(self, use: ToolUse, *, team: str, timeout: float | None = None) -> str:
         self.calls.append(use)
         return await self._answer(use) if self._answer else f"{use.tool} answered"
 

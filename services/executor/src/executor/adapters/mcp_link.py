@@ -1,14 +1,15 @@
 """The link to one MCP server: a session, opened when needed and again when it broke, and its tools."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from mcp import types
 
 from executor.adapters.mcp_servers import Server
 from executor.adapters.mcp_session import OPEN_S, Session
-from executor.ports import NotBegun, ToolFailed
+from executor.ports import NotBegun, SecretsAway, ToolFailed
 from rota_common.errors import Permanent, Transient
+from rota_common.team_secrets import MissingTeamSecret
 from rota_contracts.messages.conversation import ToolUse
 
 CACHE_S = 300.0
@@ -17,9 +18,16 @@ RETRY_S = 60.0
 
 
 class Link:
-    def __init__(self, server: Server, monotonic: Callable[[], float]) -> None:
-        self._server, self._monotonic = server, monotonic
+    """`for_team` gives the server with the team's secrets in it; it raises Transient while they can't be read."""
+
+    def __init__(
+        self, server: Server, *, monotonic: Callable[[], float], for_team: Callable[[], Awaitable[Server]]
+    ) -> None:
+        self._server = server
+        self._monotonic = monotonic
+        self._for_team = for_team
         self._session: Session | None = None
+        self._opened_as = server
         self._closing: set[Session] = set()
         self._listing = asyncio.Lock()
         self._listed: tuple[float, list[types.Tool]] | None = None
@@ -37,6 +45,10 @@ class Link:
                 try:
                     self._listed = now, await self._list()
                     self._failed = None
+                except SecretsAway:
+                    raise
+                except MissingTeamSecret as error:
+                    raise Permanent(f"MCP server {self._server.id} can't be used: {error}") from error
                 except Transient as error:
                     self._failed = self._monotonic(), NotBegun(str(error))
                     raise
@@ -60,7 +72,10 @@ class Link:
         if not isinstance(use.arguments, dict):
             raise ToolFailed(f"expected an object as arguments of {use.tool}, got {type(use.arguments).__name__}")
         wanted = self._server.timeout if timeout is None else timeout
-        session, fresh = await self._open()
+        try:
+            session, fresh = await self._open()
+        except MissingTeamSecret as error:
+            raise ToolFailed(f"MCP server {self._server.id} can't be used: {error}") from error
         try:
             return await session.call(use.tool, use.arguments, use.step_id, wanted)
         except NotBegun:
@@ -70,14 +85,20 @@ class Link:
         return await session.call(use.tool, use.arguments, use.step_id, wanted)
 
     async def _open(self) -> tuple[Session, bool]:
-        """A session, and whether it was opened for this."""
+        """A session, and whether it was opened for this. Raises SecretsAway."""
+        try:
+            server = await self._for_team()
+        except Transient as error:
+            raise SecretsAway(f"MCP server {self._server.id} can't be used: {error}") from error
+        if self._session is not None and server != self._opened_as:
+            self._session.retire()
         while (session := self._session) is not None:
             if await session.answers():
                 return session, False
             if self._session is session:
                 self._session = None
                 self._closing = {old for old in (*self._closing, session) if not old.closed}
-        self._session = Session(self._server)
+        self._session, self._opened_as = Session(server), server
         return self._session, True
 
     async def close(self, timeout: float) -> None:

@@ -1,28 +1,34 @@
-"""MCP servers, from the operator's YAML files; secrets only as `$ENV.NAME`."""
+"""MCP servers, from the operator's YAML files; secrets only by reference: `$ENV.NAME`, the operator's own, or
+`$SECRET.NAME`, that of the team in whose name a tool is called."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
+from executor.agents.operator_files import ALL_TEAMS, OperatorFile, Teams
 from rota_common.secrets import PREFIX, MissingSecret, resolve
 
 TIMEOUT_S = 60.0
+OF_THE_TEAM = "$SECRET."
 
 
 class MCPFileError(ValueError):
     """The file of an MCP server can't be read; names the file and the field, never a value."""
 
 
-class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True, hide_input_in_errors=True)
+class _File(OperatorFile):
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, coerce_numbers_to_str=True, hide_input_in_errors=True, validate_default=True
+    )
 
     label: str
     timeout: float = Field(default=TIMEOUT_S, gt=0, le=3600)
     idempotent: bool | list[str] | None = None
+    stateless: bool = False
 
 
 class _StdioFile(_File):
@@ -34,7 +40,7 @@ class _StdioFile(_File):
 
 class _HttpFile(_File):
     transport: Literal["http"]
-    url: str = Field(pattern=r"^(https?://|\$ENV\.)")
+    url: str = Field(pattern=r"^(https?://|\$(ENV|SECRET)\.)")
     headers: dict[str, str] = {}
 
 
@@ -64,6 +70,7 @@ class Http:
 class Server:
     """Resolved: ready for use, or with the `problem` that prevents it. `timeout` in seconds.
 
+    `teams` may use it, each in a session of its own unless it is `stateless`.
     `idempotent`: the operator's declaration for its tools: all (True), none (False), or these; None = the server's own.
     """
 
@@ -73,6 +80,17 @@ class Server:
     timeout: float = TIMEOUT_S
     idempotent: bool | frozenset[str] | None = None
     problem: str = ""
+    teams: Teams = ALL_TEAMS
+    stateless: bool = False
+
+    @property
+    def references(self) -> list[str]:
+        """Its references to secrets of the team that calls."""
+        return [text for text in _texts(self.transport) if text.startswith(OF_THE_TEAM)]
+
+    def for_team(self, secrets: Mapping[str, str]) -> "Server":
+        """With the values of its references."""
+        return replace(self, transport=_replaced(self.transport, secrets)) if secrets else self
 
     def repeatable(self, tool: str, *, hinted: bool) -> bool:
         """May this tool be called again with its step id? `hinted`: the server's own declaration."""
@@ -97,7 +115,13 @@ def _server(path: Path, environ: Mapping[str, str]) -> Server:
     except MissingSecret as error:  # the others work all the same: the error comes when this one is used
         transport, problem = Stdio(command=""), str(error)
     declared = frozenset(file.idempotent) if isinstance(file.idempotent, list) else file.idempotent
-    return Server(path.stem, file.label, transport, file.timeout, declared, problem)
+    server = Server(path.stem, file.label, transport, file.timeout, declared, problem, file.teams, file.stateless)
+    if server.stateless and server.references:
+        raise MCPFileError(
+            f"{path.name} of the MCP servers can't be read: stateless: expected false, because {server.references[0]} "
+            "makes it another server for each team"
+        )
+    return server
 
 
 def _read(path: Path) -> _StdioFile | _HttpFile:
@@ -112,9 +136,10 @@ def _read(path: Path) -> _StdioFile | _HttpFile:
         reasons = [f"{'.'.join(map(str, each['loc'][1:])) or 'transport'}: {each['msg']}" for each in error.errors()]
         raise MCPFileError(f"{path.name} of the MCP servers can't be read: {'; '.join(reasons)}") from None
     for name, value in _values(file):
-        if PREFIX in value and not value.startswith(PREFIX):
+        prefix = next((one for one in (PREFIX, OF_THE_TEAM) if one in value), "")
+        if not value.startswith(prefix):
             raise MCPFileError(
-                f"{path.name} of the MCP servers can't be read: {name}: expected {PREFIX}NAME to be the whole value: "
+                f"{path.name} of the MCP servers can't be read: {name}: expected {prefix}NAME to be the whole value: "
                 "put what stands around it into the variable too"
             )
     return file
@@ -137,6 +162,24 @@ def _transport(file: _StdioFile | _HttpFile, environ: Mapping[str, str]) -> Stdi
 
 def _resolved(values: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
     return {name: resolve(value, environ) for name, value in values.items()}
+
+
+def _texts(transport: Stdio | Http) -> list[str]:
+    if isinstance(transport, Http):
+        return [transport.url, *transport.headers.values()]
+    return [transport.command, *transport.args, *transport.env.values()]
+
+
+def _replaced(transport: Stdio | Http, secrets: Mapping[str, str]) -> Stdio | Http:
+    def one(text: str) -> str:
+        return secrets.get(text, text)
+
+    def each(texts: Mapping[str, str]) -> dict[str, str]:
+        return {name: one(text) for name, text in texts.items()}
+
+    if isinstance(transport, Http):
+        return Http(one(transport.url), each(transport.headers))
+    return Stdio(one(transport.command), tuple(map(one, transport.args)), each(transport.env))
 
 
 def _where(error: Exception) -> str:

@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from executor.adapters.mcp_servers import Server
+from executor.agents.operator_files import allows
 from executor.domain.conversation.chat import Tool
-from executor.ports import ToolFailed
+from executor.ports import SecretsAway, ToolFailed
 from rota_common.errors import Permanent, Transient
+from rota_common.team_secrets import TeamSecrets
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.robots.robot import Robot
 
@@ -30,17 +32,27 @@ UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class McpTools:
-    """One session per server, opened at its first use. The SDK is imported then: it takes 10 MB and 0.3 s."""
+    """One session per server and team, opened at its first use; one for all teams if the server is stateless. The SDK
+    is imported then: it takes 10 MB and 0.3 s."""
 
-    def __init__(self, servers: Mapping[str, Server], *, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._servers, self._monotonic = servers, monotonic
-        self._links: dict[str, Link] = {}
-        self._problems: dict[str, str] = {}
+    def __init__(
+        self,
+        servers: Mapping[str, Server],
+        *,
+        secrets: TeamSecrets,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._servers = servers
+        self._secrets = secrets
+        self._monotonic = monotonic
+        self._links: dict[tuple[str, str], Link] = {}
+        self._problems: dict[tuple[str, str], str] = {}
 
     async def list(self, robot: Robot) -> Sequence[Tool]:
         allowed = robot.allowed_servers()
-        ids = sorted(allowed.keys() & self._servers.keys())
-        listed = await asyncio.gather(*(self._listed(server_id) for server_id in ids))
+        known = allowed.keys() & self._servers.keys()
+        ids = sorted(name for name in known if allows(self._servers[name].teams, robot.team_id))
+        listed = await asyncio.gather(*(self._listed(server_id, robot.team_id) for server_id in ids))
         found = {
             (server_id, tool.name): tool
             for server_id, tools in zip(ids, listed, strict=True)
@@ -53,36 +65,49 @@ class McpTools:
 
     def problems(self, robot: Robot) -> Sequence[str]:
         named = sorted(robot.allowed_servers())
-        return [problem for server_id in named if (problem := self._problem(server_id))]
+        return [problem for server_id in named if (problem := self._problem(server_id, robot.team_id))]
 
-    def _problem(self, server_id: str) -> str:
-        return self._problems.get(server_id, "") if server_id in self._servers else NOT_SET_UP.format(server_id)
+    def _problem(self, server_id: str, team: str) -> str:
+        server = self._servers.get(server_id)
+        if server is None or not allows(server.teams, team):
+            return NOT_SET_UP.format(server_id)
+        return self._problems.get((server_id, team), "")
 
-    async def _listed(self, server_id: str) -> "Sequence[types.Tool]":
-        """None if the server can't be used now: that is its own problem, not that of the others."""
+    async def _listed(self, server_id: str, team: str) -> "Sequence[types.Tool]":
+        """None if the server can't be used now: that is its own problem, not that of the others. Raises SecretsAway."""
         try:
-            tools = await (await self._link(server_id)).tools()
+            tools = await (await self._link(server_id, team)).tools()
+        except SecretsAway:
+            raise
         except (Transient, Permanent) as error:
-            self._problems[server_id] = f"its tools are left out: {error}"
+            self._problems[server_id, team] = f"its tools are left out: {error}"
             return []
-        self._problems.pop(server_id, None)
+        self._problems.pop((server_id, team), None)
         return tools
 
-    async def call(self, use: ToolUse, *, timeout: float | None = None) -> str:
+    async def call(self, use: ToolUse, *, team: str, timeout: float | None = None) -> str:
         if use.server is None or use.server not in self._servers:
             raise ToolFailed(
                 f"there is no MCP server {use.server}: add {use.server}.yaml to the folder of ROTA_MCP_DIR"
             )
-        return await (await self._link(use.server)).call(use, timeout)
+        if not allows(self._servers[use.server].teams, team):
+            raise ToolFailed(f"MCP server {use.server} isn't for team {team}: its file names the teams that may use it")
+        return await (await self._link(use.server, team)).call(use, timeout)
 
     async def close(self) -> None:
         await asyncio.gather(*(link.close(CLOSE_S) for link in self._links.values()))
 
-    async def _link(self, server_id: str) -> "Link":
-        if server_id not in self._links:
+    async def _link(self, server_id: str, team: str) -> "Link":
+        server = self._servers[server_id]
+        key = server_id, "" if server.stateless else team
+        if key not in self._links:
             module: Any = await asyncio.to_thread(importlib.import_module, "executor.adapters.mcp_link")
-            self._links.setdefault(server_id, module.Link(self._servers[server_id], self._monotonic))
-        return self._links[server_id]
+
+            async def for_team() -> Server:
+                return server.for_team(await self._secrets.resolve(team, server.references))
+
+            self._links.setdefault(key, module.Link(server, monotonic=self._monotonic, for_team=for_team))
+        return self._links[key]
 
 
 def _tool(name: str, server: Server, tool: "types.Tool") -> Tool:

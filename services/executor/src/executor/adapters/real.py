@@ -19,6 +19,7 @@ from rota_common.bus.robots import Robots
 from rota_common.runtime.service import Service
 from rota_common.stores.blobs import Blobs
 from rota_common.stores.mongo import Mongo
+from rota_common.team_secrets import asked_of_the_gateway
 
 
 def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | None = None) -> Adapters:
@@ -26,7 +27,7 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
     mongo = Mongo(settings.mongo_url, f"{settings.mongo_prefix}_executor")
     runs, calls = MongoRuns(mongo.database, keep=timedelta(days=settings.keep_days)), MongoCalls(mongo.database)
     servers = load_servers(settings.mcp_dir, os.environ if environ is None else environ)
-    tools = McpTools(servers)
+    tools = McpTools(servers, secrets=asked_of_the_gateway(service.ask))
     service.on_start(runs.prepare)
     service.on_start(calls.prepare)
     service.probe("mongo", mongo.ping)
@@ -43,7 +44,7 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
         rehearsal=RehearsalModel(),
         tools=tools,
         processes=NatsProcesses(service.bus),
-        recording_tools=RecordingTools(servers),
+        recording_tools=RecordingTools({server.id: server.teams for server in servers.values()}),
         recording_processes=RecordingProcesses(),
         close=close,
     )

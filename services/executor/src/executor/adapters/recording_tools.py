@@ -1,26 +1,30 @@
 """Stand-ins for tools and processes outside of standard mode: a call is recorded and reaches nothing."""
 
 import json
-from collections.abc import Container, Sequence
+from collections.abc import Mapping, Sequence
 
 from executor.adapters.mcp_tools import model_names
+from executor.agents.operator_files import Teams, allows
 from executor.domain.conversation.chat import Tool
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.process import ProcessCall
 from rota_contracts.robots.robot import Robot
 
+NO_TEAM: Teams = frozenset()
+
 
 class RecordingTools:
-    """Lists the tools that a robot's definition names on `servers`; others are unknown without asking them."""
+    """Lists the tools that a robot's definition names on `servers` that its team may use; others are unknown without
+    asking them."""
 
-    def __init__(self, servers: Container[str]) -> None:
+    def __init__(self, servers: Mapping[str, Teams]) -> None:
         self._servers = servers
 
     async def list(self, robot: Robot) -> Sequence[Tool]:
         named = [
             (server, tool)
             for server, tools in robot.allowed_servers().items()
-            if server in self._servers
+            if allows(self._servers.get(server, NO_TEAM), robot.team_id)
             for tool in tools
         ]
         made = [Tool(name, server, tool, idempotent=True) for (server, tool), name in model_names(named).items()]
@@ -29,7 +33,7 @@ class RecordingTools:
     def problems(self, robot: Robot) -> Sequence[str]:
         return ()
 
-    async def call(self, use: ToolUse, *, timeout: float | None = None) -> str:
+    async def call(self, use: ToolUse, *, team: str, timeout: float | None = None) -> str:
         return _recorded(tool=use.tool, arguments=use.arguments)
 
 

@@ -1,4 +1,4 @@
-"""Connectors: a model, its address and its key. YAML files; keys only as `$ENV.NAME`."""
+"""Connectors: a model, its address and its key. The operator's YAML files; keys only as `$ENV.NAME`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,6 +8,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from executor.agents.operator_files import ALL_TEAMS, OperatorFile, Teams, allows
 from rota_common.errors import Permanent
 from rota_common.secrets import MissingSecret, resolve
 
@@ -32,9 +33,7 @@ class Options(BaseModel):
     parameters: dict[str, Any] = {}
 
 
-class ConnectorFile(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class ConnectorFile(OperatorFile):
     label: str
     type: Literal["openai", "anthropic", "rehearsal"]
     options: Options = Options()
@@ -52,6 +51,7 @@ class Connector:
     host: str = ""
     parameters: dict[str, Any] = field(default_factory=dict)
     problem: str = ""
+    teams: Teams = ALL_TEAMS
     capabilities: dict[str, bool | str] = field(default_factory=dict)
 
     def can(self, capability: str) -> bool:
@@ -68,17 +68,23 @@ class Connectors:
         if folder is not None:
             self._all |= _load(folder, environ)
 
-    def choose(self, *wanted: str) -> Connector:
-        """The first one named (the call's, then the agent's), else the default. Raises Permanent."""
+    def choose(self, *wanted: str, team: str) -> Connector:
+        """The first one named (the call's, then the agent's), else the default. Raises Permanent, also for one that
+        this team may not use."""
         connector_id = next((name for name in (*wanted, self._default) if name), "")
         if not connector_id:
-            raise Permanent(f"no connector is configured: set ROTA_CONNECTOR to one of {', '.join(sorted(self._all))}")
+            raise Permanent(f"no connector is configured: set ROTA_CONNECTOR to one of {self._for(team)}")
         connector = self._all.get(connector_id)
         if connector is None:
-            raise Permanent(f"expected a connector, one of {', '.join(sorted(self._all))}, not {connector_id!r}")
+            raise Permanent(f"expected a connector, one of {self._for(team)}, not {connector_id!r}")
+        if not allows(connector.teams, team):
+            raise Permanent(f"connector {connector_id} isn't for team {team}: its file names the teams that may use it")
         if connector.problem:
             raise Permanent(f"connector {connector_id} can't be used: {connector.problem}")
         return connector
+
+    def _for(self, team: str) -> str:
+        return ", ".join(sorted(name for name, one in self._all.items() if allows(one.teams, team)))
 
 
 def _load(folder: Path, environ: Mapping[str, str]) -> dict[str, Connector]:
@@ -106,6 +112,7 @@ def _read(path: Path, environ: Mapping[str, str]) -> Connector:
         host=_optional(options.host, environ),
         parameters=options.parameters,
         problem=problem,
+        teams=file.teams,
         capabilities=options.capabilities,
     )
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import yaml
 
+from executor.agents.operator_files import ALL_TEAMS, Teams, allows, teams_of
 from executor.domain.conversation.chat import Tool
 
 BUILT_IN = Path(__file__).parent
 FENCE = "---"
-FRONT = ("connector", "options", "max_iterations", "tools")
+FRONT = ("teams", "connector", "options", "max_iterations", "tools")
 MAX_ITERATIONS = 100
 
 
@@ -24,7 +25,7 @@ class Agent:
     """`prompt` is its system prompt; `connector` the model it wants, if not the default one.
 
     `tools` are the ones it may use of those that its robot may use, by their names or their servers'; None = all.
-    `max_iterations`: how often it may use tools in one turn; None = the usual.
+    `max_iterations`: how often it may use tools in one turn; None = the usual. `teams` may use it.
     """
 
     id: str
@@ -33,6 +34,7 @@ class Agent:
     options: dict[str, Any] = field(default_factory=dict)
     max_iterations: int | None = None
     tools: frozenset[str] | None = None
+    teams: Teams = ALL_TEAMS
 
     def may_use(self, tool: Tool) -> bool:
         return self.tools is None or not self.tools.isdisjoint((tool.name, tool.server))
@@ -43,30 +45,33 @@ class Agent:
 
 
 class Agents:
-    """The built-in agents, and those of a folder, which come first: `<id>.md`."""
+    """The built-in agents, and those of a folder, which come first for the teams that may use them: `<id>.md`."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._agents = {agent.id: agent for agent in _load(BUILT_IN)}
-        if folder is not None:
-            self._agents |= {agent.id: agent for agent in _load(folder)}
+        self._built_in = {agent.id: agent for agent in _load(BUILT_IN, teams=ALL_TEAMS)}
+        self._own = {agent.id: agent for agent in _load(folder)} if folder is not None else {}
 
-    def find(self, agent_id: str) -> Agent | None:
-        return self._agents.get(agent_id)
+    def find(self, agent_id: str, *, team: str) -> Agent | None:
+        own = self._own.get(agent_id)
+        return own if own is not None and allows(own.teams, team) else self._built_in.get(agent_id)
 
-    def assistant(self, agent_id: str) -> Agent:
+    def assistant(self, agent_id: str, *, team: str) -> Agent:
         """An assistant for a task: its own file, or the general one under its name."""
-        return self._agents.get(agent_id) or self._agents["rota.run"]
+        found = self.find(agent_id, team=team) or self.find("rota.run", team=team)
+        return found or self._built_in["rota.run"]
 
 
-def _load(folder: Path) -> list[Agent]:
+def _load(folder: Path, *, teams: Teams | None = None) -> list[Agent]:
+    """`teams`: of all of them, in place of what the files say."""
     if not folder.is_dir():
         raise AgentFileError(f"expected a folder of agent files (*.md), there is none at {folder}")
     return [
-        parse(path.name.removesuffix(".md"), path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.md"))
+        parse(path.name.removesuffix(".md"), path.read_text(encoding="utf-8"), teams=teams)
+        for path in sorted(folder.glob("*.md"))
     ]
 
 
-def parse(agent_id: str, text: str) -> Agent:
+def parse(agent_id: str, text: str, *, teams: Teams | None = None) -> Agent:
     """An agent from the text of its file. Raises AgentFileError."""
     head, prompt = _halves(agent_id, text)
     try:
@@ -82,7 +87,9 @@ def parse(agent_id: str, text: str) -> Agent:
         raise AgentFileError(f"expected options in the front matter of {agent_id}.md to be a mapping, got {options!r}")
     connector = str(front.get("connector") or "")
     iterations, tools = _iterations(agent_id, front), _tools(agent_id, front)
-    return Agent(agent_id, Template(prompt), connector, options, iterations, tools)
+    return Agent(
+        agent_id, Template(prompt), connector, options, iterations, tools, teams or _named_teams(agent_id, front)
+    )
 
 
 def _iterations(agent_id: str, front: dict[str, Any]) -> int | None:
@@ -92,6 +99,13 @@ def _iterations(agent_id: str, front: dict[str, Any]) -> int | None:
     raise AgentFileError(
         f"expected max_iterations in the front matter of {agent_id}.md to be 1 to {MAX_ITERATIONS}, got {given!r}"
     )
+
+
+def _named_teams(agent_id: str, front: dict[str, Any]) -> Teams:
+    try:
+        return teams_of(front.get("teams"))
+    except ValueError as error:
+        raise AgentFileError(f"the front matter of {agent_id}.md can't be read: {error}") from error
 
 
 def _tools(agent_id: str, front: dict[str, Any]) -> frozenset[str] | None:

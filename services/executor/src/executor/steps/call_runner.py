@@ -72,7 +72,7 @@ class CallRunner:
         toolset = self.toolset(run)
         try:
             if use.server is not None:
-                answer: str | None = await toolset.tools.call(use)
+                answer: str | None = await toolset.tools.call(use, team=run.execution.team_id)
             else:
                 process = run.robot.process(use.name)
                 seconds = duration(process.timeout).total_seconds() if process else PROCESS_TIMEOUT_S

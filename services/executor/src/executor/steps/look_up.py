@@ -31,7 +31,7 @@ async def tools_to_look_up(tools: Tools, robot: Robot, agent: Agent) -> Sequence
     return [tool for tool in await tools.list(robot) if tool.idempotent and agent.may_use(tool)]
 
 
-async def look_up(tools: Tools, reply: ModelReply, offered: Sequence[Tool], *, step_id: str) -> Outcome:
+async def look_up(tools: Tools, reply: ModelReply, offered: Sequence[Tool], *, step_id: str, team: str) -> Outcome:
     """Make all calls of a reply at once; a failure is shown to the agent like any other answer."""
     uses = uses_of(reply, offered, step_id=step_id)
     try:
@@ -40,15 +40,15 @@ async def look_up(tools: Tools, reply: ModelReply, offered: Sequence[Tool], *, s
         problem = TOO_DEEP
     if problem:
         return Unusable(problem)
-    made = await asyncio.gather(*(_call(tools, use) for use in uses))
+    made = await asyncio.gather(*(_call(tools, use, team) for use in uses))
     return LookedUp(Round(text=excerpt(reply.text, OUTPUT_LIMIT), uses=list(made)))
 
 
-async def _call(tools: Tools, use: ToolUse) -> ToolUse:
+async def _call(tools: Tools, use: ToolUse, team: str) -> ToolUse:
     if use.status is not ToolStatus.PENDING:
         return use
     try:
-        output = Text(inline=excerpt(await tools.call(use), OUTPUT_LIMIT))
+        output = Text(inline=excerpt(await tools.call(use, team=team), OUTPUT_LIMIT))
     except (ToolFailed, Transient, Permanent) as error:
         return use.model_copy(update={"status": ToolStatus.FAILED, "error": str(error)})
     return use.model_copy(update={"status": ToolStatus.COMPLETED, "output": output})

@@ -15,10 +15,10 @@ class Models:
     real: Model
     rehearsal: Model
 
-    def choose(self, mode: ExecutorMode, *wanted: str) -> tuple[Model, Connector]:
-        """The model for the first connector named in `wanted`, or the default. Raises Permanent when the connector
-        can't be used."""
+    def choose(self, mode: ExecutorMode, *wanted: str, team: str) -> tuple[Model, Connector]:
+        """The model for the first connector named in `wanted`, or the default. Raises Permanent when this
+        team can't use the connector."""
         if mode is not ExecutorMode.STANDARD:
-            return self.rehearsal, self.connectors.choose(REHEARSAL)
-        connector = self.connectors.choose(*wanted)
+            return self.rehearsal, self.connectors.choose(REHEARSAL, team=team)
+        connector = self.connectors.choose(*wanted, team=team)
         return (self.rehearsal if connector.type == REHEARSAL else self.real), connector

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from executor.agents.connectors import Connector
 from executor.agents.facts import facts
 from executor.agents.prompt_files import Agent, Agents
 from executor.agents.prompts import for_phase, for_task
@@ -25,7 +26,7 @@ from executor.domain.steps import (
     RunTurn,
     Work,
 )
-from executor.ports import Blobs, Prompt
+from executor.ports import Blobs, Model, Prompt
 from executor.steps.call_runner import CallRunner
 from executor.steps.gather_situation import GatherSituation
 from executor.steps.keep_texts import keep_output, keep_reply
@@ -107,7 +108,7 @@ class StepRunner:
 
     def _phase_agent(self, run: Run, phase: Phase) -> tuple[str, Agent]:
         agent_id = run.robot.phase_agent(phase)
-        agent = self.agents.find(agent_id)
+        agent = self.agents.find(agent_id, team=run.execution.team_id)
         if agent is None:
             raise Permanent(f"there is no agent {agent_id}: add {agent_id}.md to the folder of ROTA_AGENTS_DIR")
         return agent_id, agent
@@ -118,7 +119,7 @@ class StepRunner:
         if phase is Phase.INSPIRATION:
             return await self._inspire(run, step, agent)
         tools = await self.calls.toolset(run).tools.list(run.robot) if phase is Phase.TASKS else ()
-        model, connector = self.models.choose(run.execution.executor_mode, agent.connector)
+        model, connector = self._model(run, agent)
         messages = for_phase(run, phase, agent, agent_id, await self._texts(run), tools)
         known = facts(run, phase, tools=tools)
         reply = await model.complete(Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known))
@@ -128,22 +129,22 @@ class StepRunner:
         mine, cap = self.calls.toolset(run).tools, agent.max_iterations or ROUNDS
         closing = step.iteration >= cap
         tools = () if closing else await tools_to_look_up(mine, run.robot, agent)
-        model, connector = self.models.choose(run.execution.executor_mode, agent.connector)
+        model, connector = self._model(run, agent)
         messages = for_phase(run, step.phase, agent, agent.id, {}, closing=cap if closing else None)
         known = facts(run, step.phase)
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known, tools)
         reply = await model.complete(prompt)
         if reply.calls and tools:
-            return StepResult(await look_up(mine, reply, tools, step_id=step.step_id))
+            return StepResult(await look_up(mine, reply, tools, step_id=step.step_id, team=run.execution.team_id))
         return await self._interpret(run, step, reply, ())
 
     async def _run_turn(self, run: Run, step: RunTurn) -> StepResult:
         task = step.task
-        agent = self.agents.assistant(task.executor_id)
+        agent = self.agents.assistant(task.executor_id, team=run.execution.team_id)
         cap = agent.max_iterations or CAP
         closing = step.iteration >= cap
         tools = () if closing else await self._tools_of(run, agent)
-        model, connector = self.models.choose(run.execution.executor_mode, agent.connector)
+        model, connector = self._model(run, agent)
         texts = await self._texts(run, task)
         messages = for_task(run, task, agent, texts, closing=cap if closing else None)
         known = facts(run, "run", task=task, tools=tools)
@@ -159,6 +160,10 @@ class StepRunner:
             await keep_output(self.blobs, run, text, inline_limit=0)
         kept = await keep_reply(self.blobs, run, reply.model_dump_json())
         return StepResult(outcome, kept, tools, self.calls.toolset(run).tools.problems(run.robot))
+
+    def _model(self, run: Run, agent: Agent) -> tuple[Model, Connector]:
+        execution = run.execution
+        return self.models.choose(execution.executor_mode, agent.connector, team=execution.team_id)
 
     async def _tools_of(self, run: Run, agent: Agent) -> Sequence[Tool]:
         """The robot's tools that this assistant may use."""

@@ -5,11 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 from rota_common.clock import Clock, now
-from trigger_gateway.adapters.encryption import FernetCipher
+from rota_common.testing.team_secrets import ForEveryTeam
+from trigger_gateway.adapters.encryption import AesGcmCipher
 from trigger_gateway.adapters.in_memory_attachments import InMemoryAttachmentRecords, InMemoryAttachments
 from trigger_gateway.adapters.in_memory_audit import InMemoryAuditLog
 from trigger_gateway.adapters.in_memory_databases import InMemoryDatabases, InMemoryStreamLeases
 from trigger_gateway.adapters.in_memory_inbound_log import InMemoryInboundLog, InMemoryRateStore
+from trigger_gateway.adapters.in_memory_secrets import InMemorySecrets
 from trigger_gateway.adapters.in_memory_stores import (
     InMemoryDefinitions,
     InMemoryKeys,
@@ -18,13 +20,14 @@ from trigger_gateway.adapters.in_memory_stores import (
     InMemorySources,
     InMemoryTeams,
 )
+from trigger_gateway.adapters.operator_secrets import OperatorFiles
 from trigger_gateway.ports import Adapters
 
 
 def in_memory(
-    *, clock: Clock = now, environ: Mapping[str, str] | None = None, secrets_key: str = "", **others: Any
+    *, clock: Clock = now, given: Mapping[str, str] | None = None, secrets_key: str = "", **others: Any
 ) -> Adapters:
-    """`environ` holds the secrets that sources refer to; `others` replace single adapters by name."""
+    """`given` are secrets that the operator gives every team; `others` replace single adapters by name."""
     made = Adapters(
         teams=InMemoryTeams(),
         keys=InMemoryKeys(),
@@ -39,7 +42,8 @@ def in_memory(
         attachments=InMemoryAttachments(),
         attachment_records=InMemoryAttachmentRecords(),
         audit=InMemoryAuditLog(),
-        cipher=FernetCipher(secrets_key),
-        environ=environ or {},
+        cipher=AesGcmCipher(secrets_key),
+        secrets=InMemorySecrets(),
+        operator_secrets=OperatorFiles(None, ForEveryTeam(given or {})),
     )
     return replace(made, **others)

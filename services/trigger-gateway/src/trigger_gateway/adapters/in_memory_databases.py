@@ -140,6 +140,7 @@ class InMemoryDatabases:
         self.away: Exception | None = None
         self.broken: StreamBroken | None = None
         self.more = asyncio.Condition()
+        self.addresses: list[str] = []
 
     async def append(self, *changes: Change) -> None:
         async with self.more:
@@ -147,7 +148,10 @@ class InMemoryDatabases:
             self.more.notify_all()
 
     @contextlib.asynccontextmanager
-    async def follow(self, settings: DatabaseSettings, start: ResumePoint) -> AsyncIterator[ChangeStream]:
+    async def follow(
+        self, settings: DatabaseSettings, start: ResumePoint, *, address: str
+    ) -> AsyncIterator[ChangeStream]:
+        self.addresses.append(address)
         if self.away is not None:
             raise self.away
         yield _InMemoryStream(self, settings, start=start)

@@ -89,6 +89,9 @@ class InMemorySources:
         found = (each for each in self._sources.values() if each.database is not None)
         return sorted(found, key=lambda each: (each.team, each.name))
 
+    async def page(self, after: tuple[str, str], *, limit: int) -> Sequence[Source]:
+        return [self._sources[key] for key in sorted(self._sources) if key > after][:limit]
+
     async def replace(self, source: Source, *, expected: Source) -> bool:
         key = source.team, source.name
         if self._sources.get(key) != expected:

@@ -21,7 +21,6 @@ from pymongo.errors import ConnectionFailure, OperationFailure, PyMongoError
 
 from rota_common.clock import Clock
 from rota_common.errors import Transient
-from rota_common.secrets import PREFIX, MissingSecret, resolve
 from rota_common.stores.mongo import Document
 from trigger_gateway.databases.change_event import DATA_LIMIT, Change
 from trigger_gateway.databases.change_streams import Batch, ChangeStream, ResumePoint, StreamBroken
@@ -60,15 +59,14 @@ READABLE: CodecOptions[Document] = CodecOptions(
 
 
 class MongoChanges:
-    """`environ` holds the addresses that sources refer to; `forbidden` are Rota's own variables."""
-
-    def __init__(self, environ: Mapping[str, str], clock: Clock, *, forbidden: frozenset[str]) -> None:
-        self._environ, self._clock = environ, clock
-        self._forbidden = forbidden
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
 
     @contextlib.asynccontextmanager
-    async def follow(self, settings: DatabaseSettings, start: ResumePoint) -> AsyncIterator[ChangeStream]:
-        client = self._client(settings)
+    async def follow(
+        self, settings: DatabaseSettings, start: ResumePoint, *, address: str
+    ) -> AsyncIterator[ChangeStream]:
+        client = self._client(settings, address)
         try:
             with _translated(resuming=start.after is not None):
                 stream = _Stream(await self._open(client, settings, start))
@@ -79,20 +77,16 @@ class MongoChanges:
         finally:
             await _shielded(client.close())
 
-    def _client(self, settings: DatabaseSettings) -> AsyncMongoClient[Document]:
-        if settings.url.removeprefix(PREFIX) in self._forbidden:
-            raise Transient(f"{settings.url} holds a setting of Rota: the source needs a variable of its own")
+    def _client(self, settings: DatabaseSettings, address: str) -> AsyncMongoClient[Document]:
         try:
             return AsyncMongoClient(
-                resolve(settings.url, self._environ),
+                address,
                 tz_aware=True,
                 appname="rota",
                 serverSelectionTimeoutMS=PATIENCE_MS,
                 connectTimeoutMS=PATIENCE_MS,
                 socketTimeoutMS=ANSWER_MS,
             )
-        except MissingSecret as error:
-            raise Transient(str(error)) from error
         except (PyMongoError, ValueError):  # its text may hold the address
             raise Transient(f"{settings.url} doesn't hold the address of a MongoDB") from None
 

@@ -4,6 +4,8 @@ Settings are stored as JSON text, because conditions may hold values that MongoD
 reference or encrypted.
 """
 
+from collections.abc import Sequence
+
 from motor.motor_asyncio import AsyncIOMotorClientSession
 from pymongo.errors import DuplicateKeyError
 
@@ -48,6 +50,12 @@ class MongoSources:
 
     async def databases(self) -> list[Source]:
         cursor = self._sources.find({"kind": SourceKind.DATABASE.value}).sort([("team", 1), ("name", 1)])
+        return [_source(document) async for document in cursor]
+
+    async def page(self, after: tuple[str, str], *, limit: int) -> Sequence[Source]:
+        team, name = after
+        behind = {"$or": [{"team": {"$gt": team}}, {"team": team, "name": {"$gt": name}}]}
+        cursor = self._sources.find(behind).sort([("team", 1), ("name", 1)]).limit(limit)
         return [_source(document) async for document in cursor]
 
     async def replace(self, source: Source, *, expected: Source) -> bool:

@@ -6,7 +6,7 @@ from typing import Protocol
 from rota_common.runtime.service import Service
 from rota_common.stores.attachments import Attachments
 from rota_common.stores.mongo import Mongo
-from trigger_gateway.adapters.encryption import FernetCipher
+from trigger_gateway.adapters.encryption import AesGcmCipher
 from trigger_gateway.adapters.mongo_attachments import MongoAttachmentRecords
 from trigger_gateway.adapters.mongo_audit import MongoAuditLog
 from trigger_gateway.adapters.mongo_changes import MongoChanges
@@ -14,19 +14,24 @@ from trigger_gateway.adapters.mongo_inbound_log import MongoInboundLog
 from trigger_gateway.adapters.mongo_rates import MongoRateStore
 from trigger_gateway.adapters.mongo_requests import MongoRequests
 from trigger_gateway.adapters.mongo_robots import MongoRobots
+from trigger_gateway.adapters.mongo_secrets import MongoSecrets
 from trigger_gateway.adapters.mongo_sources import MongoSources
 from trigger_gateway.adapters.mongo_stream_leases import MongoStreamLeases
 from trigger_gateway.adapters.mongo_teams import MongoKeys, MongoTeams
 from trigger_gateway.adapters.nats_definitions import NatsDefinitions
+from trigger_gateway.adapters.operator_secrets import OperatorFiles
+from trigger_gateway.adapters.secrets_key import load_key
 from trigger_gateway.ports import Adapters
-from trigger_gateway.settings import Settings, own_variables
+from trigger_gateway.settings import Settings
 
 
 class _Collection(Protocol):
     async def prepare(self) -> None: ...
 
 
-def real(settings: Settings, service: Service, *, environ: Mapping[str, str]) -> Adapters:
+def real(
+    settings: Settings, service: Service, *, team_secrets: Mapping[str, Mapping[str, str]] | None = None
+) -> Adapters:
     """Prepared when `service` starts, flushed and closed when it stops."""
     clock = service.runtime.clock
     mongo = Mongo(settings.mongo_url, f"{settings.mongo_prefix}_gateway")
@@ -35,8 +40,9 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str]) ->
     inbound = MongoInboundLog(mongo.database, service=service.name)
     audit = MongoAuditLog(mongo.database)
     files = MongoAttachmentRecords(mongo.database)
+    secrets = MongoSecrets(mongo.database)
     leases = MongoStreamLeases(mongo.database, clock, lease=settings.reading_lease)
-    indexed: tuple[_Collection, ...] = (robots, sources, keys, inbound, rates, requests, leases, files, audit)
+    indexed: tuple[_Collection, ...] = (robots, sources, keys, inbound, rates, requests, leases, files, audit, secrets)
     for collection in indexed:
         service.on_start(collection.prepare)
     service.on_stop(inbound.flush)
@@ -52,10 +58,16 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str]) ->
         rates=rates,
         requests=requests,
         stream_leases=leases,
-        databases=MongoChanges(environ, clock, forbidden=own_variables()),
+        databases=MongoChanges(clock),
         attachments=Attachments(service.bus),
         attachment_records=files,
         audit=audit,
-        cipher=FernetCipher(settings.secrets_key.get_secret_value() if settings.secrets_key else ""),
-        environ=environ,
+        cipher=_cipher(settings),
+        secrets=secrets,
+        operator_secrets=OperatorFiles(settings.secrets_dir, team_secrets),
     )
+
+
+def _cipher(settings: Settings) -> AesGcmCipher:
+    given = settings.secrets_key.get_secret_value() if settings.secrets_key else ""
+    return AesGcmCipher(load_key(given, settings.secrets_key_file))

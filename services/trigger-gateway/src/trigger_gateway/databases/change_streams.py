@@ -125,7 +125,9 @@ class ChangeStream(Protocol):
 
 
 class Databases(Protocol):
-    def follow(self, settings: DatabaseSettings, start: ResumePoint) -> AbstractAsyncContextManager[ChangeStream]:
+    def follow(
+        self, settings: DatabaseSettings, start: ResumePoint, *, address: str
+    ) -> AbstractAsyncContextManager[ChangeStream]:
         """Raise StreamBroken when this point no longer exists, Transient when the database can't be read now.
 
         Their messages hold no secret and no address.

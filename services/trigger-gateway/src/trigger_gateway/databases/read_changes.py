@@ -17,6 +17,7 @@ from rota_common.retries import backoff
 from rota_common.runtime import metrics
 from rota_common.runtime.logs import logger
 from rota_contracts.messages.trigger import TriggerReceivedV1
+from rota_contracts.secret_refs import secret_name
 from trigger_gateway.databases.change_event import Change, event_id_of, event_of, is_wanted
 from trigger_gateway.databases.change_streams import (
     Batch,
@@ -31,7 +32,9 @@ from trigger_gateway.databases.change_streams import (
 from trigger_gateway.problems import Problem, TooMany
 from trigger_gateway.robots.routes import Routes
 from trigger_gateway.runs.ports import Triggers
-from trigger_gateway.sources.source import Source
+from trigger_gateway.secrets.ports import OperatorSecrets
+from trigger_gateway.sources.source import DatabaseSettings, Source
+from trigger_gateway.sources.source_forms import is_own_database
 from trigger_gateway.webhooks.backlogs import Backlogs
 from trigger_gateway.webhooks.inbound_event import InboundEvent, StartedRun, triggers_of
 from trigger_gateway.webhooks.inbound_log import LogEntry, Refusal
@@ -50,7 +53,8 @@ BUG = "an error inside Rota: see the gateway's log"
 
 @dataclass(kw_only=True)
 class ReadChanges:
-    """Reads one database. `outages`: the exceptions of our own store when it is away."""
+    """Reads one database. `secrets` hold the addresses, `own_databases` are Rota's own, in lower case; `outages`: the
+    exceptions of our own store when it is away."""
 
     databases: Databases
     leases: StreamLeases
@@ -58,6 +62,8 @@ class ReadChanges:
     triggers: Triggers
     backlogs: Backlogs
     inbound: InboundLog
+    secrets: OperatorSecrets
+    own_databases: frozenset[str]
     clock: Clock
     random: Random
     service: str
@@ -108,11 +114,25 @@ class ReadChanges:
             raise TypeError(f"expected {source.team}/{source.name} to be a database: it is a webhook")
         start = await self.leases.resume_point(reading.lease)
         reading.saved(start.after)
-        async with self.databases.follow(source.database, start) as stream:
+        address = await self._address(source.team, source.database)
+        async with self.databases.follow(source.database, start, address=address) as stream:
             await self.leases.note(reading.lease, ReadingState.READING)
             while True:
                 await self._next(source, reading, stream)
                 reading.failures = 0
+
+    async def _address(self, team: str, settings: DatabaseSettings) -> str:
+        """From the operator alone: Rota connects to it from inside, where a team may not choose the address."""
+        if is_own_database(settings.database, self.own_databases):
+            raise Transient(f"{settings.database} is one of Rota's own databases: no source may read it")
+        name = secret_name(settings.url) or ""
+        address = (await self.secrets.read(team, [name])).get(name)
+        if not address:
+            raise Transient(
+                f"expected the secret {name} of team {team} (referred to as {settings.url}), with the address of a "
+                "database: the operator of Rota gives it, in the folder of ROTA_SECRETS_DIR"
+            )
+        return address
 
     async def _next(self, source: Source, reading: "_Reading", stream: ChangeStream) -> None:
         batch = await stream.batch(BATCH)

@@ -22,6 +22,7 @@ from trigger_gateway.http import (
     knowledge,
     robots,
     runs,
+    secrets,
     sources,
     stream,
     subscriptions,
@@ -36,7 +37,7 @@ from trigger_gateway.use_cases import UseCases
 
 ROUTERS = (
     webhooks.router,
-    *(teams.admin, teams.team_keys, sources.router, robots.router),
+    *(teams.admin, teams.team_keys, secrets.router, sources.router, robots.router),
     *(
         runs.router,
         events.router,

@@ -8,9 +8,11 @@ from pydantic import BaseModel, Field
 from rota_contracts.messages.robot_state import RobotState
 from rota_contracts.model import Instant, Name
 from rota_contracts.robots.robot import RobotDefinition
-from trigger_gateway.http.auth_routes import team_router
+from rota_contracts.roles import Role
+from trigger_gateway.http.auth_routes import CallerDep, team_router
 from trigger_gateway.http.dependencies import UseCasesDep, idempotency_key
-from trigger_gateway.robots.record import RobotView, as_read
+from trigger_gateway.robots.record import RobotView, as_read, for_viewers
+from trigger_gateway.teams.authenticate import Caller
 
 router = team_router("robots")
 
@@ -52,17 +54,29 @@ async def create_robot(team: Name, body: Raw, request: Request, use: UseCasesDep
 async def list_robots(
     team: Name,
     use: UseCasesDep,
+    caller: CallerDep,
     page: Annotated[int, Query(ge=1, le=100_000)] = 1,
     page_size: Annotated[int, Query(ge=1, le=100)] = 10,
 ) -> RobotPage:
     seen = await use.view_robots.page(team, page=page, page_size=page_size)
-    return RobotPage(robots=seen.robots, states=seen.states, total=seen.total, page=page, page_size=page_size)
+    return RobotPage(
+        robots=[_for(caller, robot) for robot in seen.robots],
+        states=seen.states,
+        total=seen.total,
+        page=page,
+        page_size=page_size,
+    )
 
 
 @router.get("/robots/{member}", summary="Read a robot")
-async def read_robot(team: Name, member: Name, use: UseCasesDep) -> RobotView:
-    """`robot_status` is derived: error, else paused, else working, else the status that its owner has set."""
-    return await use.view_robots.one(team, member)
+async def read_robot(team: Name, member: Name, use: UseCasesDep, caller: CallerDep) -> RobotView:
+    """`robot_status` is derived: error, else paused, else working, else the status that its owner has set. A viewer
+    reads headers and addresses of webhooks without what may be a key."""
+    return _for(caller, await use.view_robots.one(team, member))
+
+
+def _for(caller: Caller, robot: RobotView) -> RobotView:
+    return robot if caller.role.covers(Role.MEMBER) else for_viewers(robot)
 
 
 @router.get("/robots/{member}/status", summary="Read a robot's state: running and queued executions, next runs")

@@ -45,8 +45,8 @@ def like(example: str, instead: str = "") -> WrapValidator:
 Secret = Annotated[
     SecretGiven,
     like(
-        "$ENV.LEADS_SECRET",
-        'expected a variable of the gateway\'s environment, the secret itself, or {"generate": true}',
+        "$SECRET.LEADS_WEBHOOK",
+        'expected a reference to a secret of the team, the secret itself, or {"generate": true}',
     ),
 ]
 Secrets = Annotated[list[Secret], Field(min_length=1, max_length=2)]
@@ -57,7 +57,7 @@ class WebhookFields(Strict):
     """Settings of a webhook, for a new one and for a change."""
 
     secret: Secret | None = Field(
-        default=None, description="$ENV.NAME, the secret itself (stored encrypted), or {generate: true}"
+        default=None, description="$SECRET.NAME, the secret itself (stored encrypted), or {generate: true}"
     )
     secrets: Secrets | None = Field(default=None, description="in place of `secret`: both are valid, newest first")
     signing_secret: Secret | None = Field(
@@ -84,8 +84,8 @@ class WebhookFields(Strict):
 class DatabaseFields(Strict):
     """Settings of a database, for a new one and for a change."""
 
-    url: Annotated[str, like("$ENV.CRM_MONGO_URL")] | None = Field(
-        default=None, description="the gateway's environment variable with the MongoDB address"
+    url: Annotated[str, like("$SECRET.CRM_MONGO_URL")] | None = Field(
+        default=None, description="the secret with the MongoDB address, which the operator gives the team"
     )
     database: Annotated[str, like("crm")] | None = None
     collection: Annotated[str, like("leads")] | None = None

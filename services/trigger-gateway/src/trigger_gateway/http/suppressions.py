@@ -44,7 +44,7 @@ async def list_suppressions(
 
 @router.post("/suppressions", status_code=201, summary="Suppress mail to an address; a repeat changes nothing")
 async def suppress(team: Name, body: NewSuppression, use: UseCasesDep, caller: CallerDep) -> SuppressionList:
-    wanted = Suppress(team_id=team, address=body.address, reason=body.reason, by=_author(caller))
+    wanted = Suppress(team_id=team, address=body.address, reason=body.reason, by=author(caller))
     return _list(await rpc.call(use.ask, SUPPRESS, wanted))
 
 
@@ -64,5 +64,5 @@ def _list(answer: SuppressionPage) -> SuppressionList:
     return SuppressionList(suppressions=answer.suppressions, next=answer.next)
 
 
-def _author(caller: Caller) -> str:
+def author(caller: Caller) -> str:
     return ADMINISTRATOR if caller.team is None else caller.name or NAMELESS

@@ -7,11 +7,13 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
+from rota_common.shown import REDACTED, shown_url
 from rota_contracts import json_values
 from rota_contracts.json_values import unstorable
 from rota_contracts.messages.robot_state import RobotState
 from rota_contracts.model import Name
 from rota_contracts.robots.events import EventSubscription
+from rota_contracts.robots.preferences import WebhookTarget
 from rota_contracts.robots.robot import (
     Robot,
     RobotDefinition,
@@ -20,6 +22,7 @@ from rota_contracts.robots.robot import (
     parse_definition,
 )
 from rota_contracts.robots.target_checks import address_problem, target_problems
+from rota_contracts.secret_refs import is_reference
 from rota_contracts.sources import OPERATIONS
 from trigger_gateway.problems import FieldProblem, Invalid, invalid
 
@@ -169,6 +172,22 @@ def as_read(robot: Robot, state: RobotState | None = None) -> RobotView:
     if status not in (RobotStatus.ERROR, RobotStatus.PAUSED) and state is not None and state.running > 0:
         status = RobotStatus.WORKING
     return RobotView.model_construct(**{**dict(robot), "robot_status": status})
+
+
+def for_viewers(robot: RobotView) -> RobotView:
+    """The robot without what may be a key: values of headers that aren't references, and parts of addresses."""
+    webhook = robot.robot_config.delivery.preferences.webhook
+    if webhook is None:
+        return robot
+    shown = webhook.model_copy(update={"targets": [_shown(target) for target in webhook.targets]})
+    channels = robot.robot_config.delivery.preferences.model_copy(update={"webhook": shown})
+    delivery = robot.robot_config.delivery.model_copy(update={"preferences": channels})
+    return robot.model_copy(update={"robot_config": robot.robot_config.model_copy(update={"delivery": delivery})})
+
+
+def _shown(target: WebhookTarget) -> WebhookTarget:
+    headers = {name: value if is_reference(value) else REDACTED for name, value in target.headers.items()}
+    return target.model_copy(update={"url": shown_url(target.url), "headers": headers})
 
 
 def same(left: Robot, right: Robot) -> bool:

@@ -8,12 +8,14 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from rota_common.clock import Clock
-from rota_common.secrets import PREFIX
+from rota_contracts.secret_refs import is_reference
 from rota_contracts.sources import Scheme, SourceKind
 from trigger_gateway.problems import Conflict, FieldProblem, no_source
-from trigger_gateway.sources.ports import NoEncryptionKey, SecretCipher, Sources
+from trigger_gateway.secrets.manage_secrets import NO_KEY
+from trigger_gateway.secrets.sealed_secret import Binding, NoEncryptionKey, SecretCipher, of_source
+from trigger_gateway.sources.ports import Sources
 from trigger_gateway.sources.schemes import STANDARD_PREFIX
-from trigger_gateway.sources.source import Source, StoredSecret, WebhookSettings
+from trigger_gateway.sources.source import DatabaseSettings, Source, StoredSecret, WebhookSettings
 from trigger_gateway.sources.source_forms import (
     database_settings,
     reference_problem,
@@ -50,21 +52,21 @@ class SavedSource:
 
 @dataclass(frozen=True, kw_only=True)
 class ManageSources:
-    """`forbidden` are the environment variables no source may refer to: Rota's own."""
+    """`own_databases` are the names of Rota's, in lower case: no source reads them."""
 
     sources: Sources
     cipher: SecretCipher
     clock: Clock
     on_change: Callable[[str], None]
     new_bytes: NewBytes
-    forbidden: frozenset[str]
+    own_databases: frozenset[str]
     allow: Mapping[SourceKind, Allow] = field(default_factory=dict)
 
     async def add(self, team: str, name: str, kind: SourceKind, given: Mapping[str, Any]) -> SavedSource:
         """Raise Invalid for wrong settings, Conflict if there is a source of this name."""
-        keeping = _SecretWriter(cipher=self.cipher, new_bytes=self.new_bytes, forbidden=self.forbidden)
+        keeping = self._writer(team, name)
         if kind is SourceKind.DATABASE:
-            source = Source(team, name, self.clock(), database=database_settings(given, forbidden=self.forbidden))
+            source = Source(team, name, self.clock(), database=self._database(given))
         else:
             source = Source(team, name, self.clock(), webhook=keeping.new_webhook(given))
         if not await self.sources.add(source, allow=self.allow.get(kind, allow_all)):
@@ -74,7 +76,7 @@ class ManageSources:
 
     async def change(self, team: str, name: str, given: Mapping[str, Any]) -> SavedSource:
         """Only the given settings. Raise NotFound, Invalid, and Conflict if others change it all the time."""
-        keeping = _SecretWriter(cipher=self.cipher, new_bytes=self.new_bytes, forbidden=self.forbidden)
+        keeping = self._writer(team, name)
         for _ in range(TRIES):
             before = await self.read(team, name)
             keeping.generated.clear()
@@ -104,7 +106,13 @@ class ManageSources:
             return replace(before, webhook=keeping.changed_webhook(before.webhook, given))
         assert before.database is not None
         merged = {**before.database.model_dump(), **given}
-        return replace(before, database=database_settings(merged, forbidden=self.forbidden))
+        return replace(before, database=self._database(merged))
+
+    def _database(self, given: Mapping[str, Any]) -> DatabaseSettings:
+        return database_settings(given, own_databases=self.own_databases)
+
+    def _writer(self, team: str, name: str) -> "_SecretWriter":
+        return _SecretWriter(cipher=self.cipher, new_bytes=self.new_bytes, bound_to=of_source(team, name))
 
 
 @dataclass(kw_only=True)
@@ -113,12 +121,12 @@ class _SecretWriter:
 
     cipher: SecretCipher
     new_bytes: NewBytes
-    forbidden: frozenset[str]
+    bound_to: Binding
     generated: list[str] = field(init=False, default_factory=list)
 
     def new_webhook(self, given: Mapping[str, Any]) -> WebhookSettings:
         if ("secret" in given) is ("secrets" in given):
-            example = '$ENV.LEADS_SECRET, or {"generate": true}'
+            example = '$SECRET.LEADS_WEBHOOK, or {"generate": true}'
             raise refused([FieldProblem("secret", f"expected either secret or secrets: for example {example}")])
         return webhook_settings(self._stored(Scheme(given.get("scheme", Scheme.STANDARD)), given))
 
@@ -150,19 +158,17 @@ class _SecretWriter:
     def _keep(self, scheme: Scheme, field: str, secret: SecretGiven) -> StoredSecret:
         if isinstance(secret, GenerateSecret):
             secret = self._generated(scheme, field)
-        elif secret.startswith(PREFIX):
-            if problem := reference_problem(secret, f"$ENV.{scheme.upper()}_SECRET", self.forbidden):
+        elif is_reference(secret):
+            if problem := reference_problem(secret, f"$SECRET.{scheme.upper()}_SECRET"):
                 raise refused([FieldProblem(field, problem)])
             return secret
         elif problem := secret_problem(scheme, secret):
             raise refused([FieldProblem(field, problem)])
         try:
-            return self.cipher.encrypt(secret)
+            return self.cipher.encrypt(secret, bound_to=self.bound_to)
         except NoEncryptionKey as error:
-            example = f"$ENV.{scheme.upper()}_SECRET"
-            wanted = (
-                f"expected a reference like {example}: secrets can't be kept here, because ROTA_SECRETS_KEY isn't set"
-            )
+            example = f"$SECRET.{scheme.upper()}_SECRET"
+            wanted = f"expected a reference like {example}: {NO_KEY}"
             raise refused([FieldProblem(field, wanted)]) from error
 
     def _generated(self, scheme: Scheme, field: str) -> str:

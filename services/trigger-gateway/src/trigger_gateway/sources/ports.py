@@ -1,8 +1,9 @@
-"""Ports of sources: their records and the encryption of their secrets."""
+"""The port of sources: their records."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
-from trigger_gateway.sources.source import EncryptedSecret, Source
+from trigger_gateway.sources.source import Source
 from trigger_gateway.teams.shares import Allow, allow_all
 
 
@@ -22,24 +23,14 @@ class Sources(Protocol):
         """Every team's databases, by team and name."""
         ...
 
+    async def page(self, after: tuple[str, str], *, limit: int) -> Sequence[Source]:
+        """Every team's, by team and name, from behind `after`."""
+        ...
+
     async def replace(self, source: Source, *, expected: Source) -> bool:
         """False if the source is no longer as `expected`."""
         ...
 
     async def remove(self, team: str, name: str) -> bool:
         """False if the team has no such source."""
-        ...
-
-
-class NoEncryptionKey(Exception):
-    """Secrets can't be stored: ROTA_SECRETS_KEY isn't set."""
-
-
-class SecretCipher(Protocol):
-    def encrypt(self, secret: str) -> EncryptedSecret:
-        """Raise NoEncryptionKey if there is no key."""
-        ...
-
-    def decrypt(self, secret: EncryptedSecret) -> str:
-        """Raise ValueError if no key decrypts it."""
         ...

@@ -8,19 +8,13 @@ from pydantic import Field
 
 from rota_contracts.model import Name, Part
 from rota_contracts.robots.events import Conditions, Patterns
-from rota_contracts.robots.preferences import SecretRef
+from rota_contracts.secret_refs import SecretRef
 from rota_contracts.sources import OPERATIONS, SIGNATURE_HEADER, Operation, Scheme, SourceKind
-
-
-class EncryptedSecret(Part):
-    """A secret as it is stored: encrypted, and never shown again."""
-
-    sealed: str = Field(repr=False)
-
+from trigger_gateway.secrets.sealed_secret import EncryptedSecret
 
 FieldName = Annotated[str, Field(min_length=1, max_length=100)]
 StoredSecret = SecretRef | EncryptedSecret
-"""A reference like `$ENV.GITHUB_SECRET`, or a secret stored encrypted."""
+"""A reference like `$SECRET.GITHUB_WEBHOOK`, or a secret stored encrypted."""
 
 
 class WebhookSettings(Part):
@@ -49,7 +43,7 @@ class WebhookSettings(Part):
 class DatabaseSettings(Part):
     """A MongoDB collection whose changes are events. The event's type is the operation."""
 
-    url: SecretRef = Field(description="names the gateway's environment variable that holds the address")
+    url: SecretRef = Field(description="names the secret that holds the address, which the operator gives the team")
     database: str = Field(pattern=r'^[^/\\. "$*<>:|?\x00]{1,63}$')
     collection: str = Field(pattern=r"^[^$\x00]{1,120}$")
     operations: list[Operation] = Field(default=[*OPERATIONS], min_length=1)

@@ -5,14 +5,14 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from rota_common.secrets import PREFIX
+from rota_contracts.secret_refs import secret_name
 from rota_contracts.sources import Scheme
 from trigger_gateway.problems import FieldProblem, Invalid, plain
 from trigger_gateway.sources.schemes import key_of
 from trigger_gateway.sources.source import DatabaseSettings, WebhookSettings
 
 OWN_PREFIX = "ROTA_"
-"""Of the environment variables that hold Rota's own settings, of whichever service."""
+"""Of the names of Rota's own settings, of whichever service: no secret of a team has such a name."""
 
 SECRET_MIN, SECRET_MAX = 8, 1000
 
@@ -50,30 +50,37 @@ def webhook_settings(given: Mapping[str, Any]) -> WebhookSettings:
     return _settings(WebhookSettings, given, wrong, of="a database")
 
 
-def database_settings(given: Mapping[str, Any], *, forbidden: frozenset[str]) -> DatabaseSettings:
-    """The settings of a database; raises Invalid. `forbidden` are variables it may not refer to."""
+def database_settings(given: Mapping[str, Any], *, own_databases: frozenset[str]) -> DatabaseSettings:
+    """The settings of a database; raises Invalid. `own_databases` are Rota's, which no team reads."""
     named = [field for field in ("url", "database", "collection") if given.get(field) is None]
-    examples = {"url": "$ENV.CRM_MONGO_URL", "database": "crm", "collection": "leads"}
+    examples = {"url": "$SECRET.CRM_MONGO_URL", "database": "crm", "collection": "leads"}
     wrong = [FieldProblem(field, f"a database needs it: for example {examples[field]}") for field in named]
     url = given.get("url")
-    if isinstance(url, str) and (problem := reference_problem(url, examples["url"], forbidden)):
+    if isinstance(url, str) and (problem := reference_problem(url, examples["url"])):
         wrong.append(FieldProblem("url", problem))
+    if (database := given.get("database")) and is_own_database(str(database), own_databases):
+        wrong.append(FieldProblem("database", f"expected a database of your own, not {database}: it is one of Rota's"))
     return _settings(DatabaseSettings, given, wrong, of="a webhook")
 
 
-def reference_problem(text: str, example: str, forbidden: frozenset[str]) -> str | None:
-    """What is wrong with a reference to an environment variable, if anything is."""
-    name = text.removeprefix(PREFIX)
-    if name == text or not name.isidentifier() or not name.isascii():
-        return f"expected a reference to a variable of the gateway's environment: for example {example}"
-    if name in forbidden or name.upper().startswith(OWN_PREFIX):
-        return f"expected a variable of your own, for example {example}: this one holds a setting of Rota"
+def is_own_database(name: str, own_databases: frozenset[str]) -> bool:
+    """MongoDB takes names that differ in their case alone for the same."""
+    return name.lower() in own_databases
+
+
+def reference_problem(text: str, example: str) -> str | None:
+    """What is wrong with a reference to a secret of the team, if anything is."""
+    name = secret_name(text)
+    if name is None:
+        return f"expected a reference to a secret of the team: for example {example}"
+    if name.upper().startswith(OWN_PREFIX):
+        return f"expected a secret of your own, for example {example}: this name is of a setting of Rota"
     return None
 
 
 def secret_problem(scheme: Scheme, text: str) -> str | None:
     """What is wrong with a secret given as text, if anything is. Never shows it."""
-    expected = f"expected a reference like $ENV.{scheme.upper()}_SECRET, or the secret: {FORMS[scheme]}"
+    expected = f"expected a reference like $SECRET.{scheme.upper()}_SECRET, or the secret: {FORMS[scheme]}"
     if not SECRET_MIN <= len(text) <= SECRET_MAX:
         return f"{expected} ({SECRET_MIN} to {SECRET_MAX} characters)"
     sendable = scheme is not Scheme.BEARER or all("!" <= character <= "~" for character in text)

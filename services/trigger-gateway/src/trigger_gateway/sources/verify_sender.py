@@ -7,19 +7,19 @@ from typing import Any
 from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_common.runtime.logs import logger
-from rota_common.secrets import resolve
+from rota_common.team_secrets import TeamSecrets
 from rota_contracts.sources import Scheme
 from trigger_gateway.problems import Forbidden, Unauthenticated
-from trigger_gateway.sources.ports import SecretCipher
+from trigger_gateway.secrets.sealed_secret import EncryptedSecret, SecretCipher, of_source
 from trigger_gateway.sources.schemes import check_bearer, check_signature, key_of
-from trigger_gateway.sources.source import EncryptedSecret, Source, StoredSecret
+from trigger_gateway.sources.source import Source, StoredSecret
 
 
 @dataclass(kw_only=True)
 class VerifySender:
-    """`environ` holds the secrets that sources refer to, `cipher` decrypts those that are stored."""
+    """`secrets` holds those that sources refer to, `cipher` decrypts those that are stored with them."""
 
-    environ: Mapping[str, str]
+    secrets: TeamSecrets
     cipher: SecretCipher
     clock: Clock
     service: str
@@ -28,9 +28,9 @@ class VerifySender:
     def __post_init__(self) -> None:
         self._log = logger(service=self.service)
 
-    def __call__(self, source: Source, headers: Mapping[str, str], body: bytes) -> None:
+    async def __call__(self, source: Source, headers: Mapping[str, str], body: bytes) -> None:
         settings = source.need_webhook()
-        keys = self._keys(source, settings.scheme, settings.secrets)
+        keys = await self._keys(source, settings.scheme, settings.secrets)
         try:
             if settings.scheme is not Scheme.BEARER:
                 check_signature(settings.scheme, settings.header, keys, headers, body, self.clock())
@@ -41,15 +41,15 @@ class VerifySender:
                 raise
             raise _not_ready() from error  # it may be right by the secret that isn't there
         if settings.signing_secret is not None:
-            signing = self._keys(source, Scheme.HMAC, [settings.signing_secret])
+            signing = await self._keys(source, Scheme.HMAC, [settings.signing_secret])
             check_signature(Scheme.HMAC, settings.header, signing, headers, body, self.clock())
 
-    def _keys(self, source: Source, scheme: Scheme, secrets: Sequence[StoredSecret]) -> list[bytes]:
+    async def _keys(self, source: Source, scheme: Scheme, secrets: Sequence[StoredSecret]) -> list[bytes]:
         """The keys that are there; Transient if none is. What is missing stands in the log, not in the answer."""
         keys = []
         for secret in secrets:
             try:
-                keys.append(key_of(scheme, self._opened(secret)))
+                keys.append(key_of(scheme, await self._opened(source, secret)))
             except ValueError as error:
                 name = "a stored one" if isinstance(secret, EncryptedSecret) else secret
                 self._log.warning(
@@ -59,8 +59,10 @@ class VerifySender:
             raise _not_ready()
         return keys
 
-    def _opened(self, secret: StoredSecret) -> str:
-        return self.cipher.decrypt(secret) if isinstance(secret, EncryptedSecret) else resolve(secret, self.environ)
+    async def _opened(self, source: Source, secret: StoredSecret) -> str:
+        if isinstance(secret, EncryptedSecret):
+            return self.cipher.decrypt(secret, bound_to=of_source(source.team, source.name))
+        return (await self.secrets.resolve(source.team, [secret]))[secret]
 
 
 def _not_ready() -> Transient:

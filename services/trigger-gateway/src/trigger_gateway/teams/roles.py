@@ -17,6 +17,7 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
             "list_suppressions",
             "get_attachment",
         ),
+        "list_secrets",  # their names
     ),
     Role.MEMBER: (
         *("trigger", "intervene", "replay_execution", "search"),
@@ -28,7 +29,7 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
     Role.ADMIN: (
         *("create_robot", "replace_robot", "change_robot", "delete_robot"),
         *("pause_robot", "resume_robot", "stop_robot", "pause_team", "resume_team", "stop_team"),
-        *("create_source", "change_source", "delete_source"),
+        *("create_source", "change_source", "delete_source", "put_secret", "delete_secret"),
         *("enable_target", "disable_target", "suppress", "unsuppress"),
         *("put_entry", "put_entries", "remove_entry", "remove_collection", "read_audit"),
     ),

@@ -90,7 +90,7 @@ class ReceiveWebhook:
         else:
             limit = settings.rate_limit or MESSAGES_A_MINUTE
             await self.rates.by_sender(post.team, post.source, post.address, limit)
-        self.verify(route.source, post.headers, post.body)
+        await self.verify(route.source, post.headers, post.body)
         event = read_event(route.source, post.headers, post.body, self.clock(), self.new_id)
         if event.unwanted:
             self._log_refusal(post, "unwanted_type", event.id)

@@ -1,0 +1,140 @@
+"""`rota secrets`: the team's secrets, which robots and sources refer to; their values are never shown."""
+
+import getpass
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import quote
+
+import typer
+
+from rota.client import Api
+from rota.deleting import YesFlag, delete
+from rota.errors import CliError
+from rota.output import JsonFlag, say, say_json, table
+from rota.running import with_api
+from rota.secrets_key import rotate
+from rota_contracts.secret_refs import is_reference, secret_name
+
+app = typer.Typer(
+    help="List the team's secrets; set one, or remove one. Robots refer to it as $SECRET.NAME.",
+    invoke_without_command=True,
+)
+
+PATH = "/secrets"
+NOT_SET = "The value is prompted for, or read from standard input; it is never an argument, which others could see."
+
+Name = Annotated[str, typer.Argument(help="Letters, digits and _, as in $SECRET.NAME.")]
+
+
+@app.callback(epilog="Example: `rota secrets`")
+def listed(context: typer.Context, json: JsonFlag = False) -> None:
+    """List the team's secrets; set one, or remove one. Robots refer to it as $SECRET.NAME."""
+    if context.invoked_subcommand is None:
+        _list(json=json)
+
+
+@app.command("list", epilog="Example: `rota secrets list --json`")
+def listing(json: JsonFlag = False) -> None:
+    """List the team's secrets: names, when and by which key they were set. Values are never shown."""
+    _list(json=json)
+
+
+@app.command(
+    "set", epilog="Example: `rota secrets set CRM_TOKEN`, or `rota secrets set CRM_TOKEN --from-env CRM_TOKEN`"
+)
+def set_(
+    name: Name,
+    from_env: Annotated[str, typer.Option(help="Take the value of this variable of the shell.")] = "",
+    from_file: Annotated[Path | None, typer.Option(help="Take the content of this file.")] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Set a secret, or replace its value. The value is prompted for, or read from standard input."""
+    name = _plain(name)
+    value = _value(name, from_env, from_file)
+    done = with_api(lambda api: api.of_team("PUT", _path(name), json={"value": value}))
+    if json:
+        say_json(done)
+    else:
+        say(f"{name}: set; refer to it as {done['reference']}. A new value is used everywhere within a minute.")
+
+
+@app.command(epilog="Example: `rota secrets remove CRM_TOKEN --yes`")
+def remove(name: Name, yes: YesFlag = False, json: JsonFlag = False) -> None:
+    """Remove a secret. What refers to it fails from then on."""
+    name = _plain(name)
+
+    async def remove_it(api: Api) -> None:
+        await api.of_team("DELETE", _path(name))
+
+    delete(
+        remove_it,
+        named={"name": name},
+        question=f"Remove the secret {name}?",
+        yes=yes,
+        json=json,
+    )
+
+
+@app.command("rotate-key", epilog="Example: `rota secrets rotate-key ~/rota-data/secrets.key`, then restart Rota")
+def rotate_key(
+    file: Annotated[Path, typer.Argument(help="The file of ROTA_SECRETS_KEY_FILE; `rota up`: <data>/secrets.key.")],
+    drop_old: Annotated[bool, typer.Option("--drop-old", help="Keep the newest key only.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Put a new master key into its file. Restarted, the gateway seals every secret anew; then --drop-old."""
+    kept = rotate(file.expanduser(), drop_old=drop_old)
+    if json:
+        say_json({"file": str(file), "keys": kept})
+    elif drop_old:
+        say(f"{file}: one key is left. Restart the gateway, and back the file up.")
+    else:
+        say(f"{file}: {kept} keys, a new one first. Restart the gateway, which seals all secrets with it;")
+        say(f"then `rota secrets rotate-key {file} --drop-old`. Back the file up: without it no secret can be read.")
+
+
+def _list(*, json: bool) -> None:
+    found = with_api(lambda api: api.of_team("GET", PATH))["secrets"]
+    if json:
+        say_json(found)
+    elif not found:
+        say("This team has no secrets yet: rota secrets set CRM_TOKEN")
+    else:
+        rows = [
+            (
+                one["name"],
+                one["reference"],
+                "the operator" if one["given_by_operator"] else one["set_by"],
+                one["set_at"],
+            )
+            for one in found
+        ]
+        table(("NAME", "REFERENCE", "SET BY", "SET AT"), rows)
+
+
+def _value(name: str, from_env: str, from_file: Path | None) -> str:
+    if from_env and from_file:
+        raise CliError("expected --from-env or --from-file, not both", hint="leave one of them out")
+    if from_env:
+        if not (value := os.environ.get(from_env)):
+            raise CliError(f"expected the environment variable {from_env}: it is not set", hint="export it first")
+        return value
+    if from_file:
+        try:
+            return from_file.expanduser().read_text().removesuffix("\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise CliError(f"can't read {from_file}: {error}", hint="expected a file with the value as text") from error
+    value = getpass.getpass(f"Value of {name}: ") if sys.stdin.isatty() else sys.stdin.read().removesuffix("\n")
+    if not value:
+        raise CliError(f"expected the value of {name} on standard input: there is none", hint=NOT_SET)
+    return value
+
+
+def _plain(name: str) -> str:
+    """The name, also where it was given as a reference."""
+    return (secret_name(name) or name) if is_reference(name) else name
+
+
+def _path(name: str) -> str:
+    return f"{PATH}/{quote(name, safe='')}"

@@ -1,0 +1,96 @@
+"""`rota secrets`, and the secrets that `rota up` gives its team."""
+
+import io
+import json
+import stat
+from pathlib import Path
+
+import pytest
+from cli.tests.harness import Command, Gateway
+
+from rota.errors import CliError
+from rota.server.team_secrets import given_secrets
+
+VALUE = "s3cret"
+CRM = {
+    "name": "CRM_TOKEN",
+    "reference": "$SECRET.CRM_TOKEN",
+    "given_by_operator": False,
+    "set_at": "2026-03-02T09:00:00Z",
+    "set_by": "wei",
+}
+MAIL = {"name": "MAIL", "reference": "$SECRET.MAIL", "given_by_operator": True, "set_at": None, "set_by": ""}
+
+
+def test_secrets_are_listed_by_name(gateway: Gateway, command: Command) -> None:
+    gateway.responses["/secrets"] = {"secrets": [CRM, MAIL]}
+    for words in (("secrets",), ("secrets", "list")):
+        code, out, _ = command(*words)
+        _, crm, mail = [" ".join(line.split()) for line in out.splitlines()]
+        assert (code, crm) == (0, "CRM_TOKEN $SECRET.CRM_TOKEN wei 2026-03-02T09:00:00Z")
+        assert mail == "MAIL $SECRET.MAIL the operator"
+    assert json.loads(command("secrets", "list", "--json")[1]) == [CRM, MAIL]
+    gateway.responses["/secrets"] = {"secrets": []}
+    assert "rota secrets set" in command("secrets")[1]
+
+
+def test_a_value_comes_from_standard_input_a_variable_or_a_file_and_is_never_printed(
+    gateway: Gateway, command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    gateway.responses["/secrets/CRM_TOKEN"] = CRM
+    monkeypatch.setenv("MINE", VALUE)
+    (tmp_path / "token").write_text(VALUE + "\n")
+    printed = []
+    for words in (("CRM_TOKEN", "--from-env", "MINE"), ("$SECRET.CRM_TOKEN", "--from-file", "token")):
+        printed.append(command("secrets", "set", *words))
+    monkeypatch.setattr("sys.stdin", io.StringIO(VALUE + "\n"))
+    printed.append(command("secrets", "set", "CRM_TOKEN", "--json"))
+    assert [body for _, body in gateway.asked] == [{"value": VALUE}] * 3
+    assert [code for code, _, _ in printed] == [0, 0, 0]
+    assert VALUE not in str(printed)
+    assert "$SECRET.CRM_TOKEN" in printed[0][1]
+
+
+def test_a_missing_value_is_said_before_anything_is_sent(gateway: Gateway, command: Command) -> None:
+    for words, says in [
+        ((), "expected the value of CRM_TOKEN on standard input"),
+        (("--from-env", "NOT_THERE"), "environment variable NOT_THERE"),
+        (("--from-file", "nowhere"), "can't read nowhere"),
+        (("--from-env", "A", "--from-file", "b"), "not both"),
+    ]:
+        code, _, error = command("secrets", "set", "CRM_TOKEN", *words)
+        assert (code, says in error) == (1, True), error
+    assert gateway.asked == []
+
+
+def test_a_secret_is_removed(gateway: Gateway, command: Command) -> None:
+    gateway.responses["/secrets/CRM_TOKEN"] = None
+    assert command("secrets", "remove", "CRM_TOKEN", "--yes")[:2] == (0, "CRM_TOKEN: deleted\n")
+
+
+def test_the_master_key_is_rotated_in_its_file(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "secrets.key"
+    file.write_text("old\n")
+    assert command("secrets", "rotate-key", str(file))[0] == 0
+    new, old = file.read_text().split()
+    assert (old, stat.S_IMODE(file.stat().st_mode)) == ("old", 0o600)
+    _, out, _ = command("secrets", "rotate-key", str(file), "--drop-old", "--json")
+    assert file.read_text().split() == [new]
+    assert (json.loads(out)["keys"], new in out) == (1, False)
+    assert "can't read the keys" in command("secrets", "rotate-key", str(tmp_path / "nowhere"))[2]
+
+
+def test_secrets_of_rota_up_come_from_a_file_and_from_named_variables(tmp_path: Path) -> None:
+    file = tmp_path / ".env.secrets"
+    file.write_text("# ours\n\nexport A=1\nB = 'two words'\nC=a=b\n")
+    environ = {"A": "from the shell", "PATH": "/bin", "D": "4"}
+    assert given_secrets(file, ["D"], environ) == {"A": "1", "B": "two words", "C": "a=b", "D": "4"}
+    assert given_secrets(None, [], environ) == {}
+    with pytest.raises(CliError, match="environment variable E"):
+        given_secrets(None, ["E"], environ)
+    file.write_text(f"A=1\nwhat? {VALUE}\n")
+    with pytest.raises(CliError, match="line 2") as caught:
+        given_secrets(file, [], environ)
+    assert VALUE not in str(caught.value)
+    with pytest.raises(CliError, match="can't read"):
+        given_secrets(tmp_path / "nowhere", [], environ)

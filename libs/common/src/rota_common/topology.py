@@ -97,9 +97,10 @@ async def _objects(jetstream: JetStreamContext, replicas: int, bucket: str, **li
     return f"bucket {bucket}"
 
 
-async def apply_to(url: str, *, nkey_file: str = "", replicas: int = 1) -> list[str]:
+async def apply_to(url: str, *, nkey_file: str = "", ca_file: str = "", replicas: int = 1) -> list[str]:
     """`apply` over a connection of its own, with the key of the user `topology`."""
-    client = await nats.connect(url, connect_timeout=5, max_reconnect_attempts=3, **identity(TOPOLOGY, nkey_file))
+    who = identity(TOPOLOGY, nkey_file, ca_file)
+    client = await nats.connect(url, connect_timeout=5, max_reconnect_attempts=3, **who)
     try:
         return await apply(client.jetstream(timeout=10), replicas=replicas)
     finally:
@@ -111,9 +112,11 @@ def main() -> int:
     settings = ServiceSettings()
     parser.add_argument("--nats-url", default=settings.nats_url, help="default: $ROTA_NATS_URL")
     parser.add_argument("--nkey-file", default=settings.nats_nkey_file, help="default: $ROTA_NATS_NKEY_FILE")
+    parser.add_argument("--ca-file", default=settings.nats_ca_file, help="default: $ROTA_NATS_CA_FILE")
     parser.add_argument("--replicas", type=int, default=1, help="copies of each stream: 3 on a NATS cluster of 3")
     given = parser.parse_args()
-    for line in asyncio.run(apply_to(given.nats_url, nkey_file=given.nkey_file, replicas=given.replicas)):
+    made = apply_to(given.nats_url, nkey_file=given.nkey_file, ca_file=given.ca_file, replicas=given.replicas)
+    for line in asyncio.run(made):
         print(line)
     return 0
 

@@ -56,13 +56,16 @@ class Service:
         nats_url: str,
         *,
         nkey_file: str = "",
+        ca_file: str = "",
         runtime: Runtime | None = None,
         outages: tuple[type[Exception], ...] = (),
     ) -> None:
         self.name, self.runtime = name, runtime or Runtime()
         self._outages: tuple[type[Exception], ...] = (NatsError, *outages)
         transport = self.runtime.bus
-        self.bus: Bus = transport.connection(name) if transport else Bus(nats_url, name=name, nkey_file=nkey_file)
+        self.bus: Bus = (
+            transport.connection(name) if transport else Bus(nats_url, name=name, nkey_file=nkey_file, ca_file=ca_file)
+        )
         self.publish = Publish(self.bus, source=name, clock=self.runtime.clock)
         self.ask = Ask(self.bus, by=name)
         self.live = LiveEvents(self.bus, service=name)
@@ -86,7 +89,14 @@ class Service:
         outages: tuple[type[Exception], ...] = (),
     ) -> Self:
         """The service at the NATS that `settings` name, known there by its key."""
-        return cls(name, settings.nats_url, nkey_file=settings.nats_nkey_file, runtime=runtime, outages=outages)
+        return cls(
+            name,
+            settings.nats_url,
+            nkey_file=settings.nats_nkey_file,
+            ca_file=settings.nats_ca_file,
+            runtime=runtime,
+            outages=outages,
+        )
 
     def include(self, router: Router) -> None:
         """Connect a router's handlers. Raises ValueError for a channel or question the catalog doesn't give it."""

@@ -30,7 +30,7 @@ Store = TypeVar("Store", MongoDeliveries, MongoSubscriptions, MongoSuppressions,
 
 
 def real(settings: Settings, service: Service, environ: Mapping[str, str]) -> Adapters:
-    connection = Mongo(settings.mongo_url, f"{settings.mongo_prefix}_delivery")
+    connection = Mongo.of(settings, "delivery")
     service.on_stop(connection.close)
     service.probe("mongo", connection.ping)
     suppressions = _prepared(service, MongoSuppressions(connection.database))

@@ -17,7 +17,7 @@ from rota_common import mongo_setup, topology
 from rota_common.bus.connection import Bus
 from rota_common.runtime.embedded_servers import EmbeddedServer, find_mongod, find_nats_server, free_port
 from rota_common.stores.mongo import Mongo
-from tests.integration.common.certificates import Certificates, make
+from tests.certificates import Certificates, make
 
 
 async def listening(port: int) -> None:

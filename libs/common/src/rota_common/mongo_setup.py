@@ -1,6 +1,6 @@
 """The replica set and the users of a MongoDB that asks for passwords: made before the services start.
 
-`python -m rota_common.mongo_setup`. Each service has a user that is named as its database and may read and write that one
+`python -m rota_common.mongo_setup`. Each service has a user, named as its database, that may read and write that one
 alone. Repeating it changes only passwords that are new. It speaks as `__system`, the user that the members of a replica
 set are to each other: its password is their key file, so no user is needed to make the first.
 """

@@ -70,7 +70,7 @@ def lets(policies: list[Resource], pod: str, direction: str, other: str, port: i
     )
 
 
-def test_every_port_is_reached_by_those_who_need_it_and_nobody_else(resources: list[Resource]) -> None:
+def test_every_port_is_reached_by_those_who_need_it_and_no_other(resources: list[Resource]) -> None:
     policies = list(of_kind(resources, "NetworkPolicy").values())
     found = dict(pods(resources))
     ports = {
@@ -90,7 +90,7 @@ def test_every_port_is_reached_by_those_who_need_it_and_nobody_else(resources: l
     assert not wrong, "\n".join(wrong)
 
 
-def test_only_who_calls_others_reaches_the_world_and_nobody_the_clouds_metadata(resources: list[Resource]) -> None:
+def test_only_who_calls_others_reaches_the_world_and_none_the_clouds_metadata(resources: list[Resource]) -> None:
     policies = list(of_kind(resources, "NetworkPolicy").values())
     world = {pod for pod, _ in pods(resources) if lets(policies, pod, "egress", STRANGER, 443)}
     assert world == {"trigger-gateway", "executor", "delivery-center"}

@@ -89,7 +89,7 @@ async def test_each_service_reads_and_writes_its_own_database_and_no_other(shut_
         await others.close()
 
 
-async def test_nobody_comes_in_without_a_password_or_with_another_services(shut_mongo: ShutMongo) -> None:
+async def test_no_client_comes_in_without_a_password_or_with_another_services(shut_mongo: ShutMongo) -> None:
     await asyncio.to_thread(shut_mongo.set_up)
     anonymous, other = Mongo(shut_mongo.url, "rota_gateway"), shut_mongo.of("gateway", by="memory")
     plain = Mongo(shut_mongo.url.partition("&tls")[0] + "&serverSelectionTimeoutMS=500", "rota_gateway")

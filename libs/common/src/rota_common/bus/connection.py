@@ -30,7 +30,7 @@ def identity(name: str, nkey_file: str, ca_file: str = "") -> dict[str, Any]:
 
 
 def _tls(ca_file: str, context: str) -> dict[str, Any]:
-    """The handshake comes first: else the server's first line, which nobody has signed, would say whether TLS is used.
+    """The handshake comes first: else the server's first line, which is not signed, would say whether TLS is used.
 
     Raises ValueError for a file that holds no certificate.
     """

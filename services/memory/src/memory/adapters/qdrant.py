@@ -38,7 +38,8 @@ class Qdrant:
     """
 
     def __init__(self, *, url: str = "", path: str = "", api_key: str = "", dimensions: int) -> None:
-        self._url, self._path, self._api_key = url, path, api_key
+        self._url, self._path = url, path
+        self._api_key = api_key
         self._dimensions = dimensions
         self._connection: AsyncQdrantClient | None = None
 

@@ -147,6 +147,11 @@ def test_nats_accepts_the_accounts_beside_its_configuration(
 
 
 @pytest.mark.parametrize("config", sorted(K8S.rglob("nats.conf")), ids=lambda path: path.parent.name)
+def test_what_nats_acknowledges_is_on_the_disk(config: Path) -> None:
+    assert "\n  sync_interval: always\n" in config.read_text()
+
+
+@pytest.mark.parametrize("config", sorted(K8S.rglob("nats.conf")), ids=lambda path: path.parent.name)
 def test_nats_accepts_its_configuration(config: Path) -> None:
     done = subprocess.run(
         [find_nats_server(), "-t", "-c", config], env={"POD_NAME": "nats-0"}, capture_output=True, text=True

@@ -162,7 +162,8 @@ def nats_server(folder: Path, *, port: int | None = None) -> EmbeddedServer:
 def isolated_nats_server(folder: Path, *, port: int | None = None) -> EmbeddedServer:
     """A nats-server whose users have keys, in `config.Folder(folder)`, and the catalog's permissions."""
     port, config, store = port or free_port(), Folder(folder), folder / "jetstream"
-    write(config, Server(host="127.0.0.1", port=port, http_port=0, store=str(store)))
+    # Without a sync at each message, which a laptop would feel: a power cut may cost the last two minutes.
+    write(config, Server(host="127.0.0.1", port=port, http_port=0, store=str(store), sync_interval=""))
     _adopt(store / "jetstream")
     return _nats_server(folder, port, ["-c", str(config.config)], str(config.key(OPERATOR)))
 

@@ -25,8 +25,8 @@ PRIVATE = 0o600
 
 @dataclass(frozen=True)
 class Server:
-    """The settings of the server. `http_port` 0: no monitoring. `sync_interval`: how long an acknowledged message may be
-    missing on the disk; empty: the server's own default of two minutes."""
+    """The settings of the server. `http_port` 0: no monitoring. `sync_interval`: how long an acknowledged message may
+    be missing on the disk; empty: the server's own default of two minutes."""
 
     host: str = "0.0.0.0"  # noqa: S104  # a container listens to its network; the laptop commands pass 127.0.0.1
     port: int = 4222

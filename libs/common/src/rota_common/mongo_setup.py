@@ -59,7 +59,7 @@ def _initiate(first: Client, name: str, hosts: Sequence[str]) -> str:
 
 
 def _user(primary: Client, database: str, password: str) -> str:
-    account = {"pwd": password, "roles": [{"role": "readWrite", "db": database}]}
+    account: dict[str, Any] = {"pwd": password, "roles": [{"role": "readWrite", "db": database}]}
     users = primary[USERS_IN]
     try:
         users.command("createUser", database, **account)

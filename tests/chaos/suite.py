@@ -10,6 +10,8 @@ from pathlib import Path
 from random import Random
 from time import monotonic
 
+from nats.aio.client import Client
+
 from tests.chaos import report
 from tests.chaos.bus_listener import BusListener, connect
 from tests.chaos.controller import Controller, Pace
@@ -141,10 +143,8 @@ class Suite:
             client = await connect(self._system.nats_url)
             ends.push_async_callback(client.close)
             await TeamProcesses(self.witness, self._traps, chance["processes"]).start(client)
-            await self._listener.open(client)
             ends.push_async_callback(self._listener.close)
-            if POISON in self._options.kinds:
-                await self._poison.open(client)
+            await self._listen(client)
             settings = self._settings(model_url, tools_url) | {
                 "ROTA_SMTP_URL": smtp_url,
                 "CHAOS_IN_SECRET": incoming,
@@ -166,6 +166,11 @@ class Suite:
                     random=chance["kills"],
                 ),
             )
+
+    async def _listen(self, client: Client) -> None:
+        await self._listener.open(client)
+        if POISON in self._options.kinds:
+            await self._poison.open(client)
 
     def _settings(self, model_url: str, tools_url: str) -> dict[str, str]:
         """The connector and the MCP server are files, as an operator would write them."""

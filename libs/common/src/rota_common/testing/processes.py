@@ -15,7 +15,7 @@ from typing import Any
 from rota_common.runtime.embedded_servers import free_port
 from rota_contracts.catalog import SERVICES
 
-READY_S = 60.0
+READY_S = 180.0
 STOP_S = 20.0
 
 

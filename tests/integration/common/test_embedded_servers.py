@@ -72,9 +72,9 @@ async def test_a_start_ends_the_server_that_was_left_in_its_folder(tmp_path: Pat
 async def test_a_server_that_does_not_start_says_the_last_error_of_its_log(tmp_path: Path) -> None:
     holder = mongod(tmp_path)
     await holder.start()
-    (tmp_path / "server.pid").unlink()  # nothing proves that this one is ours
     second: EmbeddedServer = mongod(tmp_path)
     try:
+        (tmp_path / "server.pid").unlink()  # nothing proves that this one is ours
         with pytest.raises(EmbeddedError, match=r"ended with code 100: .*DBPathInUse") as refused:
             await second.start()
         assert len(str(refused.value).splitlines()) == 2

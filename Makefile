@@ -91,8 +91,8 @@ bench: setup ## measure, beside the floor
 flood: setup ## flood one team with webhooks, see that another's clocks stay on time (SECONDS=20 SEED=1)
 	$(BIN)/python -m bench.flood $(SECONDS:%=--seconds=%) $(SEED:%=--seed=%)
 
-chaos: setup ## kill every service at every step, count what came of it (SECONDS=60 SEED=1 EXECUTIONS=1000)
-	$(BIN)/python -m tests.chaos $(SECONDS:%=--seconds=%) $(SEED:%=--seed=%) $(EXECUTIONS:%=--executions=%)
+chaos: setup ## kill every service at every step, count what came of it (SECONDS=60 SEED=1 EXECUTIONS=1000 KINDS=kills,partitions)
+	$(BIN)/python -m tests.chaos $(SECONDS:%=--seconds=%) $(SEED:%=--seed=%) $(EXECUTIONS:%=--executions=%) $(KINDS:%=--kinds=%)
 
 simulate-year: setup ## a year of a thousand clocks in minutes, counted by an independent oracle (DAYS=20 SEED=1)
 	$(BIN)/python -m tests.clock_year $(DAYS:%=--days=%) $(SEED:%=--seed=%)

@@ -1,4 +1,5 @@
-"""`python -m tests.chaos`: kill every service at every kind of step; external systems count the outcome."""
+"""`python -m tests.chaos`: kill every service at every kind of step, cut it off from its servers, let clocks differ and
+poison the bus; external systems count the outcome."""
 
 import argparse
 import sys
@@ -6,11 +7,13 @@ from pathlib import Path
 from random import SystemRandom
 
 from rota_common.testing.long_run import run_in_folder
+from tests.chaos.fault_points import KILLS, KINDS
 from tests.chaos.suite import Options, Suite
 
 AFTERWARDS = """
 The last line is JSON: accepted, ended, lost, repeated_steps, doubled_deliveries, kills, recovery_p50_s and
-recovery_max_s. The exit code is 0 if lost, repeated_steps and doubled_deliveries are 0, as many executions as wanted
+recovery_max_s, then partitions, partition_recovery_p50_s, partition_recovery_max_s, clock_skew_s, poison and
+poison_not_buried. The exit code is 0 if lost, repeated_steps and doubled_deliveries are 0, as many executions as wanted
 were accepted, and every service was killed at every kind of step; with --seconds, if at least 100 were accepted and
 every service was killed. docs/chaos.md says what is counted and why that can be trusted.
 """
@@ -27,7 +30,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="chooses kills and delays; printed, so that a run can be tried again")
     parser.add_argument("--in-flight", type=int, help="executions under way at once (default 12, in the short form 32)")
     parser.add_argument("--keep", action="store_true", help="keep the folder of logs and data, whatever comes")
+    parser.add_argument(
+        "--kinds",
+        help=f"of faults, with commas between: {', '.join(KINDS)} (default: all, in the short form kills)",
+    )
     given = parser.parse_args()
+    if unknown := set((given.kinds or KILLS).split(",")) - set(KINDS):
+        parser.error(f"expected kinds of {', '.join(KINDS)}, not {', '.join(sorted(unknown))}")
     seed = given.seed if given.seed is not None else SystemRandom().randrange(10**6)
 
     async def work(folder: Path) -> bool:
@@ -40,7 +49,9 @@ def main() -> int:
 def _options(given: argparse.Namespace, seed: int) -> Options:
     """In the short form kills come so close that most executions stand still: more of them make up for it."""
     in_flight = given.in_flight or (32 if given.seconds is not None else 12)
-    return Options(given.executions, given.seconds, seed, in_flight)
+    default = KILLS if given.seconds is not None else ",".join(KINDS)
+    kinds = frozenset((given.kinds or default).split(","))
+    return Options(given.executions, given.seconds, seed, in_flight, kinds)
 
 
 if __name__ == "__main__":

@@ -13,12 +13,14 @@ from nats.js.errors import NotFoundError
 from rota_contracts import catalog
 from rota_contracts.messages.execution import ExecutionFinishedV1
 from tests.chaos.leads import lead_in
+from tests.chaos.poison import is_poison
 from tests.chaos.scoreboard import Scoreboard
 from tests.chaos.trap import Traps
 from tests.chaos.witness import Witness
 
 RECOVER_S = 0.3
 RPC = f"{catalog.ROOT}.rpc."
+DEAD = f"{catalog.ROOT}.dead.>"
 EXECUTION = re.compile(rb'"execution_id": ?"([0-9a-f-]{36})"')
 Take = Callable[[Msg], None]
 
@@ -40,13 +42,15 @@ async def connect(url: str) -> Client:
 
 
 class BusListener:
-    """`rejected` and `buried` hold a sentence for each trigger refused and each dead letter."""
+    """`rejected` and `buried` hold a sentence for each trigger refused and each dead letter; `poison`, the ids of
+    the dead letters that were unreadable from the start."""
 
     def __init__(self, scoreboard: Scoreboard, witness: Witness, traps: Traps) -> None:
         self._scoreboard = scoreboard
         self._witness, self._traps = witness, traps
         self.rejected: list[str] = []
         self.buried: list[str] = []
+        self.poison = set[str]()
         self._reading: list[asyncio.Task[None]] = []
 
     async def open(self, client: Client) -> None:
@@ -58,7 +62,7 @@ class BusListener:
             (catalog.TRIGGER_REJECTED, self._rejected),
         ):
             self._read(client, str(channel.stream), channel.pattern, take)
-        self._read(client, "DEAD", f"{catalog.ROOT}.dead.>", self._buried)
+        self._read(client, "DEAD", DEAD, self._buried)
 
     async def close(self) -> None:
         for task in self._reading:
@@ -68,6 +72,8 @@ class BusListener:
     async def _step(self, message: Msg) -> None:
         """`rota.v1.delivery.completed.<team>.<member>` is the step `delivery.completed`; a question is `rpc <name>`."""
         subject = message.subject
+        if is_poison(message):
+            return
         if subject.startswith(RPC):
             step = f"rpc {subject.removeprefix(RPC)}"
         else:
@@ -98,6 +104,9 @@ class BusListener:
         self.rejected.append(message.data.decode()[:300])
 
     def _buried(self, message: Msg) -> None:
+        if is_poison(message):
+            self.poison.add(_id(message))
+            return
         self.buried.append(f"{message.subject}: {(message.headers or {}).get('rota-dead-reason', '')}")
 
 
@@ -117,7 +126,8 @@ async def _follow(client: Client, stream: str, subject: str, take: Take) -> None
                 except TimeoutError:
                     continue
                 for message in messages:
-                    take(message)
+                    if subject == DEAD or not is_poison(message):
+                        take(message)
                     await message.ack()
         except (NatsError, NotFoundError, OSError, TimeoutError):
             await asyncio.sleep(RECOVER_S)

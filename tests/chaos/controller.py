@@ -1,13 +1,14 @@
-"""The controller of kills, one at a time: the least killed first, at the step hit least; chance decides the rest."""
+"""The controller of kills and partitions, one at a time: the victim hit least, at the step hit least; chance decides
+the rest."""
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 from time import monotonic
 
-from tests.chaos.fault_points import BUSY, FAULT_POINTS, QUIET, FaultPoint
+from tests.chaos.fault_points import BUSY, PARTITIONS, QUIET, FaultPoint
 from tests.chaos.scoreboard import Scoreboard
 from tests.chaos.sender import Sender
 from tests.chaos.system import System
@@ -15,6 +16,8 @@ from tests.chaos.trap import Trap, Traps
 
 FEW = 2
 LOOK_S = 0.05
+SHORT_CUT_S, LONG_CUT_S = (1.0, 4.0), (12.0, 18.0)
+"""A partition is shorter than every lease, or longer than the leases of an execution and of a message."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,8 @@ class Pace:
 
 @dataclass(frozen=True)
 class Kill:
-    """`leads` are the executions whose end is the recovery: the one that was hit, or of a server, all in flight."""
+    """A kill, or a partition, which is over `at` its time. `leads` are the executions whose end is the recovery: the
+    one that was hit, or of a server and a partition, all in flight."""
 
     point: FaultPoint
     at: float
@@ -47,10 +51,12 @@ class Controller:
         scoreboard: Scoreboard,
         traps: Traps,
         *,
+        points: Sequence[FaultPoint],
         pace: Pace,
         in_flight: int,
         random: Random,
     ) -> None:
+        self._points = points
         self._system, self._sender = system, sender
         self._scoreboard, self._traps = scoreboard, traps
         self._pace, self._in_flight = pace, in_flight
@@ -63,21 +69,21 @@ class Controller:
     def missing(self) -> list[FaultPoint]:
         """Fault points that were never hit."""
         done = {kill.point for kill in self.kills}
-        return [point for point in FAULT_POINTS if point not in done]
+        return [point for point in self._points if point not in done]
 
     @property
     def never_killed(self) -> set[str]:
         """Services and servers that were never killed."""
-        return {point.victim for point in FAULT_POINTS} - {kill.point.victim for kill in self.kills}
+        return {point.victim for point in self._points} - {kill.point.victim for kill in self.kills}
 
     async def run(self, wanted: Callable[[], bool]) -> None:
-        """Kill for as long as it is `wanted`."""
-        while wanted():
+        """Kill and cut for as long as it is `wanted`."""
+        while self._points and wanted():
             kill = await self._one(self._choose())
             if kill is not None:
                 self.kills.append(kill)
                 self.last_at = kill.at
-                await self._system.restart(kill.point.victim)
+                await self._back(kill.point)
                 if self._random.random() >= self._pace.rush:
                     await self._recovered(kill)
             await asyncio.sleep(self._random.uniform(*self._pace.pause))
@@ -90,12 +96,14 @@ class Controller:
             first = victims[point.victim] if self._pace.services_first else 0
             return first, max(points[point], self._tried[point]), self._random.random()
 
-        point = min(FAULT_POINTS, key=order)
+        point = min(self._points, key=order)
         self._tried[point] += 1
         return point
 
     async def _one(self, point: FaultPoint) -> Kill | None:
         """None if no execution reached that step in time."""
+        if point.kind == PARTITIONS:
+            return await self._partition(point)
         if point.step in (QUIET, BUSY):
             return await self._server(point)
         inside = self._random.random() < 0.6
@@ -105,6 +113,25 @@ class Controller:
         if hit is None:
             return None
         return Kill(point, hit.at, (hit.lead,) if hit.lead else ())
+
+    async def _partition(self, point: FaultPoint) -> Kill:
+        """Packets are lost, or connections break, while many executions are in flight."""
+        deadline = monotonic() + self._pace.patience
+        while monotonic() < deadline and not self._as_wanted(BUSY):
+            await asyncio.sleep(LOOK_S)
+        leads = tuple(entry.lead for entry in self._scoreboard.in_flight())
+        self._system.cut(point, reset=self._random.random() < 0.5)
+        try:
+            await asyncio.sleep(self._random.uniform(*self._random.choice((SHORT_CUT_S, LONG_CUT_S))))
+        finally:
+            self._system.heal(point)
+        return Kill(point, monotonic(), leads)
+
+    async def _back(self, point: FaultPoint) -> None:
+        if point.kind == PARTITIONS:
+            await self._system.processes.ready(point.victim)
+        else:
+            await self._system.restart(point.victim)
 
     async def _server(self, point: FaultPoint) -> Kill:
         deadline = monotonic() + self._pace.patience

@@ -1,14 +1,20 @@
-"""The fault points: each service and the steps at which it is killed. A full run hits them all."""
+"""The fault points: each service and the steps at which it is killed, and the servers that it is cut off from. A full
+run hits them all."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 BUSY, QUIET = "while many are in flight", "while few are in flight"
-SERVERS = ("nats-server", "mongod")
+SERVERS = NATS, MONGO = ("nats-server", "mongod")
+CUTS = {"cut off from NATS": (NATS,), "cut off from MongoDB": (MONGO,), "cut off from both": SERVERS}
+KILLS, PARTITIONS, CLOCKS, POISON = KINDS = ("kills", "partitions", "clocks", "poison")
+"""The kinds of faults. Clocks and poison have no points: they are there all the time."""
 
 
 @dataclass(frozen=True)
 class FaultPoint:
-    """`step` is one of `Traps.reached`; for a server, how many executions are in flight when it dies."""
+    """`step` is one of `Traps.reached`; for a server, how many executions are in flight when it dies; for a partition,
+    one of CUTS."""
 
     victim: str
     step: str
@@ -16,6 +22,10 @@ class FaultPoint:
     @property
     def name(self) -> str:
         return f"{self.victim} at {self.step}"
+
+    @property
+    def kind(self) -> str:
+        return PARTITIONS if self.step in CUTS else KILLS
 
 
 STEPS = {
@@ -41,3 +51,14 @@ STEPS = {
 }
 
 FAULT_POINTS = tuple(FaultPoint(victim, step) for victim, steps in STEPS.items() for step in steps)
+PARTITION_POINTS = tuple(
+    FaultPoint(victim, cut)
+    for victim in STEPS
+    if victim not in SERVERS
+    for cut, servers in CUTS.items()
+    if victim != "validator" or MONGO not in servers  # it has no database
+)
+
+
+def points_of(kinds: Collection[str]) -> tuple[FaultPoint, ...]:
+    return tuple(point for point in (*FAULT_POINTS, *PARTITION_POINTS) if point.kind in kinds)

@@ -7,13 +7,13 @@ from statistics import median
 from typing import Any
 
 from tests.chaos.controller import Kill
-from tests.chaos.fault_points import FAULT_POINTS, FaultPoint
+from tests.chaos.fault_points import KILLS, PARTITIONS, FaultPoint
 from tests.chaos.robots import TARGETS
 from tests.chaos.scoreboard import Entry, Scoreboard
 from tests.chaos.witness import Witness
 
 SHOWN, SLOWEST = 10, 3
-ZERO = ("lost", "repeated_steps", "doubled_deliveries")
+ZERO = ("lost", "repeated_steps", "doubled_deliveries", "poison_not_buried")
 
 
 def recovery(kill: Kill, scoreboard: Scoreboard) -> float | None:
@@ -33,26 +33,31 @@ def undelivered(scoreboard: Scoreboard, witness: Witness) -> list[tuple[Entry, s
 def figures(scoreboard: Scoreboard, witness: Witness, kills: list[Kill]) -> dict[str, Any]:
     """The last line. Lost: an accepted execution that never ended, or completed with a target that received nothing."""
     counts = scoreboard.counts()
-    seconds = [found for kill in kills if (found := recovery(kill, scoreboard)) is not None]
-    return {
+    found: dict[str, Any] = {
         "accepted": counts["accepted"],
         "ended": counts["ended"],
         "lost": counts["accepted"] - counts["ended"] + len(undelivered(scoreboard, witness)),
         "repeated_steps": len(witness.repeated),
         "doubled_deliveries": len(witness.doubled) + len(scoreboard.two_executions),
-        "kills": len(kills),
-        "recovery_p50_s": round(median(seconds), 2) if seconds else None,
-        "recovery_max_s": round(max(seconds), 2) if seconds else None,
     }
+    for kind, prefix in ((KILLS, ""), (PARTITIONS, "partition_")):
+        those = [kill for kill in kills if kill.point.kind == kind]
+        seconds = [took for kill in those if (took := recovery(kill, scoreboard)) is not None]
+        found |= {
+            kind: len(those),
+            f"{prefix}recovery_p50_s": round(median(seconds), 2) if seconds else None,
+            f"{prefix}recovery_max_s": round(max(seconds), 2) if seconds else None,
+        }
+    return found
 
 
-def table(scoreboard: Scoreboard, kills: list[Kill]) -> Iterable[str]:
+def table(scoreboard: Scoreboard, kills: list[Kill], points: Iterable[FaultPoint]) -> Iterable[str]:
     """A line for each fault point."""
     found: defaultdict[FaultPoint, list[Kill]] = defaultdict(list)
     for kill in kills:
         found[kill.point].append(kill)
     yield f"{'killed':<17}{'at':<30}{'times':>6}{'recovery, median':>19}"
-    for point in FAULT_POINTS:
+    for point in points:
         seconds = [took for kill in found[point] if (took := recovery(kill, scoreboard)) is not None]
         text = f"{median(seconds):.1f} s" if seconds else "-"
         yield f"{point.victim:<17}{point.step:<30}{len(found[point]):>6}{text:>19}"

@@ -10,6 +10,8 @@ from pathlib import Path
 from random import Random
 from time import monotonic
 
+from nats.aio.client import Client
+
 from rota_common.testing.team_secrets import secrets_folder
 from tests.chaos import report
 from tests.chaos.bus_listener import BusListener, connect
@@ -19,12 +21,13 @@ from tests.chaos.external_systems.model import model
 from tests.chaos.external_systems.processes import TeamProcesses
 from tests.chaos.external_systems.receiver import receiver
 from tests.chaos.external_systems.tools import tools
-from tests.chaos.fault_points import FAULT_POINTS
+from tests.chaos.fault_points import CLOCKS, KILLS, POISON, points_of
+from tests.chaos.poison import Poison
 from tests.chaos.robots import SERVER, TEAM
 from tests.chaos.scoreboard import Scoreboard
 from tests.chaos.sender import Demand, Sender
 from tests.chaos.stuck import stuck
-from tests.chaos.system import System
+from tests.chaos.system import SKEW_S, System
 from tests.chaos.trap import Traps
 from tests.chaos.witness import Witness
 
@@ -48,12 +51,13 @@ CONNECTOR = "label: The model of the chaos suite\nteams: '*'\ntype: rehearsal\no
 
 @dataclass(frozen=True)
 class Options:
-    """`seconds`: the short form, which stops posting then; None: `executions`, and every fault point."""
+    """`seconds`: the short form, which stops posting then; None: `executions`, and every fault point of the `kinds`."""
 
     executions: int
     seconds: float | None
     seed: int
     in_flight: int
+    kinds: frozenset[str] = frozenset({KILLS})
 
     @property
     def pace(self) -> Pace:
@@ -65,10 +69,12 @@ class Options:
 class Suite:
     def __init__(self, folder: Path, options: Options) -> None:
         self._options, self._folder = options, folder
+        self._points = points_of(options.kinds)
+        self._poison = Poison(Random(f"{options.seed} poison"))
         self.scoreboard, self.witness = Scoreboard(), Witness()
         self._traps = Traps()
         self._listener = BusListener(self.scoreboard, self.witness, self._traps)
-        self._system = System(folder)
+        self._system = System(folder, options.kinds)
         self._began = monotonic()
 
     async def run(self) -> bool:
@@ -97,8 +103,11 @@ class Suite:
             group.create_task(self._controller.run(lambda: not posting.done() and self._more()))
         await asyncio.sleep(max(0.0, self._controller.last_at + ECHO_S - monotonic()))
         deadline = monotonic() + SETTLE_S
-        while report.undelivered(self.scoreboard, self.witness) and monotonic() < deadline:
+        while self._unsettled() and monotonic() < deadline:
             await asyncio.sleep(0.5)
+
+    def _unsettled(self) -> bool:
+        return bool(report.undelivered(self.scoreboard, self.witness) or self._poison.due - self._listener.poison)
 
     def _more(self) -> bool:
         """Is another execution, another kill wanted? The fault points that must be hit may take up to twice as long."""
@@ -108,12 +117,12 @@ class Suite:
             enough = counts["accepted"] >= SHORT_ACCEPTED and not self._controller.never_killed
             return took < options.seconds or (not enough and took < 2 * options.seconds)
         enough = counts["posted"] >= options.executions and not self._controller.missing
-        return not enough and monotonic() - self._began < LONGEST_POINT_S * len(FAULT_POINTS)
+        return not enough and monotonic() - self._began < LONGEST_POINT_S * max(10, len(self._points))
 
     def _now(self) -> bool:
         """The executions are spread over the fault points; a few always run, or none would reach the step of a trap."""
-        done = len(FAULT_POINTS) - len(self._controller.missing)
-        due = self._options.executions * (done + 1) / len(FAULT_POINTS)
+        done = len(self._points) - len(self._controller.missing)
+        due = self._options.executions * (done + 1) / max(1, len(self._points))
         few = len(self.scoreboard.in_flight()) < FEW
         return few or self._options.seconds is not None or len(self.scoreboard.entries) < due
 
@@ -135,8 +144,8 @@ class Suite:
             client = await connect(self._system.nats_url)
             ends.push_async_callback(client.close)
             await TeamProcesses(self.witness, self._traps, chance["processes"]).start(client)
-            await self._listener.open(client)
             ends.push_async_callback(self._listener.close)
+            await self._listen(client)
             settings = self._settings(model_url, tools_url) | {
                 "ROTA_SMTP_URL": smtp_url,
                 "ROTA_MAIL_SENDERS": '{"*": ["chaos.example"]}',
@@ -152,11 +161,17 @@ class Suite:
                     sender,
                     self.scoreboard,
                     self._traps,
+                    points=self._points,
                     pace=self._options.pace,
                     in_flight=self._options.in_flight,
                     random=chance["kills"],
                 ),
             )
+
+    async def _listen(self, client: Client) -> None:
+        await self._listener.open(client)
+        if POISON in self._options.kinds:
+            await self._poison.open(client)
 
     def _settings(self, model_url: str, tools_url: str) -> dict[str, str]:
         """The connector and the MCP server are files, as an operator would write them."""
@@ -187,7 +202,7 @@ class Suite:
     def _print_report(self) -> bool:
         kills, controller = self._controller.kills, self._controller
         print()
-        for line in report.table(self.scoreboard, kills):
+        for line in report.table(self.scoreboard, kills, self._points):
             print(line)
         print("the slowest recoveries:")
         for line in report.slowest(self.scoreboard, kills):
@@ -196,7 +211,11 @@ class Suite:
         listener = self._listener
         for line in report.findings(self.scoreboard, self.witness, rejected=listener.rejected, buried=listener.buried):
             print(line)
-        found = report.figures(self.scoreboard, self.witness, kills)
+        found = report.figures(self.scoreboard, self.witness, kills) | {
+            "clock_skew_s": SKEW_S if CLOCKS in self._options.kinds else 0,
+            "poison": sum(self._poison.sent.values()),
+            "poison_not_buried": len(self._poison.due - listener.poison),
+        }
         short = self._options.seconds is not None
         unhit = sorted(controller.never_killed) if short else [point.name for point in controller.missing]
         if unhit:

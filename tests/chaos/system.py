@@ -1,14 +1,18 @@
-"""Rota under test: seven processes, a nats-server and a mongod; any of them can be killed and restarted."""
+"""Rota under test: seven processes, a nats-server and a mongod; any of them can be killed and restarted, and each
+service cut off from a server."""
 
 import asyncio
 import os
 import signal
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from rota_common import topology
 from rota_common.runtime.embedded_servers import EmbeddedServer, mongod, nats_server
 from rota_common.testing.processes import Processes
+from tests.chaos.fault_points import CLOCKS, CUTS, MONGO, NATS, PARTITIONS, STEPS, FaultPoint
+from tests.chaos.link import Link
 from tests.chaos.robots import SOURCE, TEAM, robot
 from tests.chaos.sender import ROBOTS
 
@@ -17,9 +21,17 @@ STARTS = 3
 """An outgoing connection may hold its port for a moment: then it ends, and is started again."""
 
 
+SKEW_S = 15
+SKEWED = ("scheduler", "executor", "delivery-center")
+"""They get a second replica, whose clock is ahead."""
+
+
 class System:
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    """`kinds` says whether services reach the servers over links of their own, and whether replicas' clocks differ."""
+
+    def __init__(self, folder: Path, kinds: Collection[str]) -> None:
+        self.folder, self._kinds = folder, kinds
+        self._links: dict[tuple[str, str], Link] = {}
         self.servers: dict[str, EmbeddedServer] = {
             "nats-server": nats_server(folder / "nats"),
             "mongod": mongod(folder / "mongo"),
@@ -47,9 +59,15 @@ class System:
             "ROTA_ALLOW_PRIVATE_TARGETS": "127.0.0.0/8",
             "NO_PROXY": "127.0.0.1",
         }
-        mongo_url = self.servers["mongod"].url
+        skewed = SKEWED if CLOCKS in self._kinds else ()
         self.processes = Processes(
-            self.folder, nats_url=self.nats_url, mongo_url=mongo_url, settings=common | dict(settings)
+            self.folder,
+            nats_url=self.nats_url,
+            mongo_url=self.servers[MONGO].url,
+            settings=common | dict(settings),
+            replicas=dict.fromkeys(skewed, 2),
+            settings_of=await self._linked() if PARTITIONS in self._kinds else None,
+            run_by={f"{service}#2": ("tests.chaos.skewed", str(SKEW_S)) for service in skewed},
         )
         await self.processes.start_all()
         team = f"/v1/teams/{TEAM}"
@@ -60,12 +78,35 @@ class System:
     async def stop(self) -> None:
         if hasattr(self, "processes"):
             await self.processes.stop_all()
+        await asyncio.gather(*(link.close() for link in self._links.values()))
         await asyncio.gather(*(server.stop() for server in self.servers.values()))
 
     def kill(self, victim: str) -> None:
         """SIGKILL, at once."""
         server = self.servers.get(victim)
         os.kill(server.pid if server else self.processes.running[victim].pid, signal.SIGKILL)
+
+    def cut(self, point: FaultPoint, *, reset: bool) -> None:
+        for server in CUTS[point.step]:
+            self._links[point.victim, server].cut(reset=reset)
+
+    def heal(self, point: FaultPoint) -> None:
+        for server in CUTS[point.step]:
+            self._links[point.victim, server].heal()
+
+    async def _linked(self) -> dict[str, dict[str, str]]:
+        """A link of each service to each server; the settings of each service that make it use its own."""
+        settings = {}
+        for service in STEPS.keys() - self.servers.keys():
+            urls = {}
+            for name, variable in ((NATS, "ROTA_NATS_URL"), (MONGO, "ROTA_MONGO_URL")):
+                url = self.servers[name].url
+                port = urlsplit(url).port or 0
+                link = self._links[service, name] = Link(port, own_address=name == MONGO)
+                await link.open()
+                urls[variable] = url.replace(f":{port}", f":{link.port}")
+            settings[service] = urls
+        return settings
 
     async def restart(self, victim: str) -> None:
         """Start the victim again, with its data, and wait until it is ready."""

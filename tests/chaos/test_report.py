@@ -2,7 +2,7 @@
 
 from tests.chaos import report
 from tests.chaos.controller import Kill
-from tests.chaos.fault_points import FAULT_POINTS
+from tests.chaos.fault_points import FAULT_POINTS, KINDS, PARTITION_POINTS, points_of
 from tests.chaos.robots import TALKER, TARGETS
 from tests.chaos.scoreboard import Scoreboard
 from tests.chaos.witness import Witness
@@ -70,3 +70,19 @@ def test_without_an_end_there_is_no_recovery() -> None:
     scoreboard = a_scoreboard("a")
     assert report.recovery(Kill(FAULT_POINTS[0], 0.0, ("a",)), scoreboard) is None
     assert report.recovery(Kill(FAULT_POINTS[0], 0.0, ()), scoreboard) is None
+
+
+def test_partitions_are_counted_beside_kills_and_have_recoveries_of_their_own() -> None:
+    scoreboard = a_scoreboard("a")
+    scoreboard.ended("execution of a", "completed", "")
+    at = scoreboard.entries["a"].ended_at or 0.0
+    kills = [Kill(FAULT_POINTS[0], at - 5, ("a",)), *(Kill(point, at - 2, ("a",)) for point in PARTITION_POINTS[:2])]
+    found = report.figures(scoreboard, Witness(), kills)
+    assert (found["kills"], found["recovery_p50_s"]) == (1, 5)
+    assert (found["partitions"], found["partition_recovery_max_s"]) == (2, 2)
+
+
+def test_every_kind_has_its_points_and_a_service_without_database_is_not_cut_off_from_one() -> None:
+    assert points_of({"kills"}) == FAULT_POINTS
+    assert points_of(KINDS) == FAULT_POINTS + PARTITION_POINTS
+    assert [point.step for point in PARTITION_POINTS if point.victim == "validator"] == ["cut off from NATS"]

@@ -1,42 +1,29 @@
 """deploy/k8s: every overlay builds, is valid, and holds every service with probes, limits and what it refers to."""
 
 import json
-import shutil
 import subprocess
 import tempfile
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
 from rota_common.nats_admin.config import KEY_FILE, Folder, Server, kubernetes, write
 from rota_common.runtime.embedded_servers import find_nats_server
 from rota_contracts.catalog import SERVICES
+from tests.certificates import make
+from tests.deploy.manifests import K8S, Resource, kustomize, of_kind, pods, references
 from tests.deploy.variables import read_by
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # kubernetes-validate looks its own version up in a deprecated way
     import kubernetes_validate
 
-ROOT = Path(__file__).parents[2]
-K8S = ROOT / "deploy" / "k8s"
 OVERLAYS = sorted(path.parent.name for path in K8S.glob("overlays/*/kustomization.yaml"))
-FROM_OUTSIDE = {("production", "Secret", "rota-trigger-gateway"), ("production", "Secret", "nats-accounts")}
-"""Secrets that the operator makes: never in the repository."""
-
-Resource = dict[str, Any]
-
-
-def kustomize(folder: Path) -> list[Resource]:
-    for command in (["kustomize", "build"], ["kubectl", "kustomize"]):
-        if shutil.which(command[0]):
-            done = subprocess.run([*command, folder], capture_output=True, text=True, timeout=60)
-            assert done.returncode == 0, done.stderr
-            return [document for document in yaml.safe_load_all(done.stdout) if document]
-    pytest.skip("neither kustomize nor kubectl is on PATH: the Kubernetes manifests were not built")
+USERS = [f"mongo-user-{service}" for service in SERVICES if service != "validator"]
+SECRETS = ["rota-trigger-gateway", "nats-accounts", "nats-tls", "mongo-tls", "mongo-key", "qdrant-key", *USERS]
+FROM_OUTSIDE = {("production", "ConfigMap", "rota-ca")} | {("production", "Secret", name) for name in SECRETS}
+"""What the operator makes: never in the repository."""
 
 
 @pytest.fixture(scope="module", params=OVERLAYS)
@@ -47,29 +34,6 @@ def overlay(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def resources(overlay: str) -> list[Resource]:
     return kustomize(K8S / "overlays" / overlay)
-
-
-def of_kind(resources: list[Resource], *kinds: str) -> dict[str, Resource]:
-    return {found["metadata"]["name"]: found for found in resources if found["kind"] in kinds}
-
-
-def pods(resources: list[Resource]) -> Iterator[tuple[str, Resource]]:
-    for name, workload in of_kind(resources, "Deployment", "StatefulSet", "Job").items():
-        yield name, workload["spec"]["template"]["spec"]
-
-
-def references(pod: Resource) -> Iterator[tuple[str, str]]:
-    """Kind and name of what the pod can't start without."""
-    for container in pod["containers"]:
-        for source in container.get("envFrom", []):
-            for key, kind in (("configMapRef", "ConfigMap"), ("secretRef", "Secret")):
-                if key in source and not source[key].get("optional"):
-                    yield kind, source[key]["name"]
-    for volume in pod.get("volumes", []):
-        if "configMap" in volume:
-            yield "ConfigMap", volume["configMap"]["name"]
-        if "secret" in volume and not volume["secret"].get("optional"):
-            yield "Secret", volume["secret"]["secretName"]
 
 
 def _secrets() -> str:
@@ -138,7 +102,7 @@ def test_services_are_given_only_variables_that_they_read(resources: list[Resour
     maps = of_kind(resources, "ConfigMap")
     for service, workload in of_kind(resources, "Deployment").items():
         for kind, name in references(workload["spec"]["template"]["spec"]) if service in SERVICES else ():
-            if kind == "ConfigMap":
+            if kind == "ConfigMap" and name in maps:
                 assert set(maps[name]["data"]) <= read_by(service), f"{service}: {name}"
 
 
@@ -146,7 +110,7 @@ def test_each_service_is_given_its_own_key_of_nats_and_no_other(resources: list[
     secrets = {item["metadata"]["name"] for item in json.loads(_secrets())["items"]}
     found = dict(pods(resources))
     for name in (*SERVICES, "topology"):
-        (volume,) = [one["secret"] for one in found[name]["volumes"] if "secret" in one]
+        (volume,) = [one["secret"] for one in found[name]["volumes"] if one["name"] == "nats-key"]
         (container,) = found[name]["containers"]
         mounts = {one["name"]: one["mountPath"] for one in container["volumeMounts"]}
         assert volume["secretName"] == f"nats-key-{name}"
@@ -159,7 +123,7 @@ def test_only_with_its_accounts_does_nats_ask_for_keys(overlay: str, resources: 
     settings = next(data["data"] for name, data in of_kind(resources, "ConfigMap").items() if name.startswith("rota-"))
     assert settings.get("ROTA_NATS_NKEY_FILE") == (f"/run/nats/{KEY_FILE}" if isolated else None)
     (container,) = of_kind(resources, "StatefulSet")["nats"]["spec"]["template"]["spec"]["containers"]
-    assert container["args"] == ["--config", f"/etc/nats/{'isolated' if isolated else 'nats'}.conf"]
+    assert container["args"] == ["--config", f"/etc/nats/{'secured' if isolated else 'nats'}.conf"]
 
 
 def test_nats_accepts_the_accounts_beside_its_configuration(
@@ -169,8 +133,9 @@ def test_nats_accepts_the_accounts_beside_its_configuration(
     (name,) = [one for one in maps if one.startswith("nats-")]
     mounted = tmp_path / "etc" / "nats"
     mounted.mkdir(parents=True)
+    make(tmp_path / "etc" / "nats-tls")
     for file, text in maps[name]["data"].items():
-        (mounted / file).write_text(text)
+        (mounted / file).write_text(text.replace("/etc/nats-tls", f"{tmp_path}/etc/nats-tls"))
     write(Folder(tmp_path / "etc" / "nats-accounts"), Server())
     (container,) = of_kind(resources, "StatefulSet")["nats"]["spec"]["template"]["spec"]["containers"]
     config = mounted / Path(container["args"][1]).name
@@ -179,6 +144,11 @@ def test_nats_accepts_the_accounts_beside_its_configuration(
         [find_nats_server(), "-t", "-c", config], env={"POD_NAME": "nats-0"}, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("config", sorted(K8S.rglob("nats.conf")), ids=lambda path: path.parent.name)
+def test_what_nats_acknowledges_is_on_the_disk(config: Path) -> None:
+    assert "\n  sync_interval: always\n" in config.read_text()
 
 
 @pytest.mark.parametrize("config", sorted(K8S.rglob("nats.conf")), ids=lambda path: path.parent.name)

@@ -18,13 +18,14 @@ VARIABLES = {
     "nats_url": "ROTA_NATS_URL",
     "mongo_url": "ROTA_MONGO_URL",
     "nats_config": "ROTA_NATS_CONFIG",
+    "nats_ca_file": "ROTA_NATS_CA_FILE",
 }
 
 
 @dataclass(frozen=True)
 class Context:
-    """An empty field is not set. The two servers, and `nats_config`, the folder with the keys of NATS, are only for
-    `rota doctor` and `rota feed-clients`."""
+    """An empty field is not set. The two servers, `nats_config`, the folder with the keys of NATS, and `nats_ca_file`,
+    the authority of its certificate, are only for `rota doctor` and `rota feed-clients`."""
 
     url: str = ""
     team: str = ""
@@ -33,6 +34,7 @@ class Context:
     nats_url: str = ""
     mongo_url: str = ""
     nats_config: str = ""
+    nats_ca_file: str = ""
 
     def need(self, *names: str) -> "Context":
         """Itself; CliError if one of these fields is empty."""

@@ -70,7 +70,7 @@ async def _servers(given: Context) -> list[Finding]:
             from rota.server.doctor import check_mongo, check_nats
     except CliError:
         return []
-    found = await check_nats(given.nats_url, given.nats_config) if given.nats_url else []
+    found = await check_nats(given) if given.nats_url else []
     return found + ([await check_mongo(given.mongo_url)] if given.mongo_url else [])
 
 

@@ -32,6 +32,12 @@ def test_every_user_has_a_key_that_only_its_owner_can_read(tmp_path: Path) -> No
     assert len(set(accounts.users.values())) == len(USERS)
 
 
+def test_what_the_server_acknowledges_is_on_the_disk_unless_another_interval_is_given(tmp_path: Path) -> None:
+    for server, wanted in ((Server(), "sync_interval: always"), (Server(sync_interval="1s"), "sync_interval: 1s")):
+        write(Folder(tmp_path), server)
+        assert wanted in Folder(tmp_path).config.read_text()
+
+
 def test_a_moved_key_is_not_replaced(tmp_path: Path) -> None:
     before = write(Folder(tmp_path), Server())
     Folder(tmp_path).key("executor").unlink()

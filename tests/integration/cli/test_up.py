@@ -85,3 +85,21 @@ def test_an_unreachable_nats_is_named_without_its_password(tmp_path: Path) -> No
     assert "nats://127.0.0.1:9" in done.stderr
     assert "pw" not in done.stderr + done.stdout
     assert processes_of(tmp_path / "data") == []
+
+
+def test_after_a_hard_kill_a_new_start_works_and_keeps_what_was_there(tmp_path: Path) -> None:
+    # SC-40
+    rota = Rota(tmp_path)
+    first = start_up(rota, tmp_path / "data")
+    rota.json("apply", "-f", ASSISTANT)
+    first.process.kill()
+    first.process.communicate()
+    second = start_up(rota, tmp_path / "data")
+    try:
+        assert [one["member_id"] for one in rota.json("robots")[0]] == ["sales-assistant"]
+        running = processes_of(tmp_path / "data")
+        assert sum("nats-server" in one for one in running) == 1
+        assert sum("mongod" in one for one in running) == 1
+    finally:
+        second.end(signal.SIGTERM)
+    assert processes_of(tmp_path / "data") == []

@@ -113,7 +113,7 @@ def _admin(folder: str, use: Callable[["FeedClients"], Coroutine[Any, Any, T]]) 
         what = f"expected NATS's configuration in {path}: there is none"
         raise CliError(what, hint="`rota nats-config` writes it")
     try:
-        return run(use(FeedClients(Folder(path), given.nats_url)))
+        return run(use(FeedClients(Folder(path), given.nats_url, given.nats_ca_file)))
     except (NatsError, OSError, TimeoutError) as error:
         what = f"the request to NATS at {given.nats_url} failed: {error!r}"
         raise CliError(what, hint="start it with this configuration, or correct ROTA_NATS_URL") from error

@@ -30,13 +30,18 @@ def check_programs(given: Context) -> list[Finding]:
     return found
 
 
-async def check_nats(url: str, config: str) -> list[Finding]:
+async def check_nats(given: Context) -> list[Finding]:
     """The server and every service but the gateway: a consumer shows whether its service pulls messages."""
+    url, config = given.nats_url, given.nats_config
     shown, key = without_password(url), str(Folder(Path(config)).key(OPERATOR)) if config else ""
     try:
-        client = await nats.connect(url, connect_timeout=TIMEOUT_S, allow_reconnect=False, **identity(OPERATOR, key))
-    except (OSError, nats.errors.Error, TimeoutError) as error:
-        mend = "start it, or correct ROTA_NATS_URL and ROTA_NATS_CONFIG, the folder of `rota nats-config`"
+        who = identity(OPERATOR, key, given.nats_ca_file)
+        client = await nats.connect(url, connect_timeout=TIMEOUT_S, allow_reconnect=False, **who)
+    except (OSError, nats.errors.Error, TimeoutError, ValueError) as error:
+        mend = (
+            "start it, or correct ROTA_NATS_URL, ROTA_NATS_CONFIG (the folder of `rota nats-config`) "
+            "and ROTA_NATS_CA_FILE (with TLS)"
+        )
         return [Finding("nats", Level.MISSING, f"no answer from {shown}: {error!r}", mend)]
     try:
         jetstream = client.jetstream(timeout=TIMEOUT_S)

@@ -15,6 +15,7 @@ from rota.urls import without_password
 from rota_common import topology
 from rota_common.nats_admin.config import Folder
 from rota_common.nats_admin.permissions import TOPOLOGY
+from rota_common.runtime.child_processes import end_orphan
 from rota_common.runtime.embedded_servers import EmbeddedError, EmbeddedServer, isolated_nats_server, mongod
 
 Progress = Callable[[str, str], None]
@@ -39,19 +40,24 @@ async def start_servers(
     mongo_url: str,
     progress: Progress,
 ) -> Servers:
-    """Both servers, with all streams and consumers declared. `ends` stops the child processes.
+    """Both servers, with all streams and consumers declared. `ends` stops the child processes. `nats_port` is taken if
+    it is free.
 
-    CliError when a server does not start or does not answer.
+    Servers that a killed Rota left in the folder are ended first. CliError when a server does not start or does not
+    answer.
     """
 
     nats_folder = None if nats_url else Folder(folder / "nats")
 
     def own_nats() -> EmbeddedServer:
-        return isolated_nats_server(folder / "nats", port=nats_port)
+        return isolated_nats_server(folder / "nats", port=free_or_none(nats_port) if nats_port else None)
 
     def own_mongod() -> EmbeddedServer:
         return mongod(folder / "mongo")
 
+    for name, data in (("nats", folder / "nats"), ("mongodb", folder / "mongo")):
+        if (orphan := await end_orphan(data)) is not None:
+            progress(name, f"ended process {orphan}, which a killed Rota had left")
     nats_at = await _given_or_started(ends, "nats", nats_url, own_nats, progress)
     mongo_at = await _given_or_started(ends, "mongodb", mongo_url, own_mongod, progress)
     try:

@@ -30,10 +30,10 @@ class Stack:
     """`async with Stack(folder) as stack:` runs everything and stops it, also when the start fails half way.
 
     `folder` keeps the data. Without `nats_url` or `mongo_url` a child process is started. `http_port` 0 and `nats_port`
-    None take any free port. `allow_private_targets` are private networks that webhooks may go to, as comma-separated
-    CIDRs. Databases are named `<mongo_prefix>_<service>`; the operator's settings refer to `environ` as `$ENV.NAME`.
-    `secrets` are given to teams: team → name → value. A NATS child process requires keys: `nats` is the folder that
-    holds them.
+    None take any free port; so does a `nats_port` that is taken. `allow_private_targets` are private networks that
+    webhooks may go to, as comma-separated CIDRs. Databases are named `<mongo_prefix>_<service>`; the operator's
+    settings refer to `environ` as `$ENV.NAME`. `secrets` are given to teams: team → name → value. A NATS child process
+    requires keys: `nats` is the folder that holds them.
     """
 
     folder: Path

@@ -14,7 +14,6 @@ from rota.output import say, say_json, warn
 from rota.running import run
 from rota.server.bootstrap import ensure_team, load_keys
 from rota.server.logfile import LogFile
-from rota.server.servers import free_or_none
 from rota.server.stack import Stack
 from rota_common.runtime import logs
 
@@ -62,7 +61,7 @@ async def _up(options: UpOptions, folder: Path) -> None:
     async with Stack(
         folder,
         nats_url=options.nats_url,
-        nats_port=free_or_none(NATS_PORT),
+        nats_port=NATS_PORT,
         mongo_url=options.mongo_url,
         connector=options.model,
         http_port=options.port,

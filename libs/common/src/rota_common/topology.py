@@ -148,9 +148,10 @@ async def _make(jetstream: JetStreamContext, bucket: Bucket, wanted: Wanted) -> 
         )
 
 
-async def apply_to(url: str, *, nkey_file: str = "", wanted: Wanted | None = None) -> list[str]:
+async def apply_to(url: str, *, nkey_file: str = "", ca_file: str = "", wanted: Wanted | None = None) -> list[str]:
     """`apply` over a connection of its own, with the key of the user `topology`."""
-    client = await nats.connect(url, connect_timeout=5, max_reconnect_attempts=3, **identity(TOPOLOGY, nkey_file))
+    who = identity(TOPOLOGY, nkey_file, ca_file)
+    client = await nats.connect(url, connect_timeout=5, max_reconnect_attempts=3, **who)
     try:
         return await apply(client.jetstream(timeout=10), wanted)
     finally:
@@ -162,12 +163,14 @@ def main() -> int:
     settings = ServiceSettings()
     parser.add_argument("--nats-url", default=settings.nats_url, help="default: $ROTA_NATS_URL")
     parser.add_argument("--nkey-file", default=settings.nats_nkey_file, help="default: $ROTA_NATS_NKEY_FILE")
+    parser.add_argument("--ca-file", default=settings.nats_ca_file, help="default: $ROTA_NATS_CA_FILE")
     parser.add_argument("--replicas", type=int, help="copies of each stream and bucket: 3 on a NATS cluster of 3")
     parser.add_argument("--scale", type=float, default=1.0, help="factor for all sizes (default 1)")
     parser.add_argument("--force", action="store_true", help="also lower copies and sizes")
     given = parser.parse_args()
     wanted = Wanted(given.replicas, given.scale, given.force)
-    for line in asyncio.run(apply_to(given.nats_url, nkey_file=given.nkey_file, wanted=wanted)):
+    made = apply_to(given.nats_url, nkey_file=given.nkey_file, ca_file=given.ca_file, wanted=wanted)
+    for line in asyncio.run(made):
         print(line)
     return 0
 

@@ -3,10 +3,11 @@
 import asyncio
 import contextlib
 import logging
+import ssl
 from typing import Any
 
 from faststream.nats import NatsBroker
-from faststream.nats.security import NatsNKey
+from faststream.nats.security import NatsNKey, NatsSecurity
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
@@ -19,10 +20,32 @@ RECONNECT_WAIT_S = 0.5
 REFUSED = "permissions violation"
 
 
-def identity(name: str, nkey_file: str) -> dict[str, Any]:
-    """The arguments of nats-py's `connect` that identify a client. `nkey_file` holds its seed; empty: anonymous."""
+def identity(name: str, nkey_file: str, ca_file: str = "") -> dict[str, Any]:
+    """The arguments of nats-py's `connect` that identify a client. `nkey_file` holds its seed; empty: anonymous.
+    `ca_file` holds the authority of the server's certificate; empty: the server decides on TLS."""
     who: dict[str, Any] = {"name": name, "inbox_prefix": inbox(name).encode()}
-    return who | {"nkeys_seed": nkey_file} if nkey_file else who
+    if nkey_file:
+        who["nkeys_seed"] = nkey_file
+    return who | _tls(ca_file, "tls") if ca_file else who
+
+
+def _tls(ca_file: str, context: str) -> dict[str, Any]:
+    """The handshake comes first: else the server's first line, which is not signed, would say whether TLS is used.
+
+    Raises ValueError for a file that holds no certificate.
+    """
+    try:
+        made = ssl.create_default_context(cafile=ca_file)
+    except (OSError, ssl.SSLError) as error:
+        raise ValueError(f"expected the PEM certificate of NATS's authority in {ca_file}: {error}") from error
+    return {context: made, "tls_handshake_first": True}
+
+
+def _security(nkey_file: str, ca_file: str) -> NatsSecurity | None:
+    tls = _tls(ca_file, "ssl_context") if ca_file else {}
+    if nkey_file:
+        return NatsNKey(nkey_file, **tls)
+    return NatsSecurity(**tls) if tls else None
 
 
 async def barrier(client: Client, *, timeout: int = 10) -> None:
@@ -39,15 +62,16 @@ async def barrier(client: Client, *, timeout: int = 10) -> None:
 class Bus:
     """The connection of a service. `broker` responds to requests; `jetstream` carries facts.
 
-    `nkey_file` holds the service's seed, for a server that enforces the catalog's permissions.
+    `nkey_file` holds the service's seed, for a server that enforces the catalog's permissions; `ca_file` the authority
+    of the server's certificate.
     """
 
-    def __init__(self, url: str, *, name: str, nkey_file: str = "") -> None:
+    def __init__(self, url: str, *, name: str, nkey_file: str = "", ca_file: str = "") -> None:
         # -1: with a limit, FastStream's loops spin on the closed connection forever once it is reached.
         self.broker = NatsBroker(
             url,
             name=name,
-            security=NatsNKey(nkey_file) if nkey_file else None,
+            security=_security(nkey_file, ca_file),
             inbox_prefix=inbox(name),
             max_reconnect_attempts=-1,
             reconnect_time_wait=RECONNECT_WAIT_S,  # type: ignore[arg-type]  # seconds; nats-py takes a float

@@ -25,13 +25,15 @@ PRIVATE = 0o600
 
 @dataclass(frozen=True)
 class Server:
-    """The settings of the server. `http_port` 0: no monitoring."""
+    """The settings of the server. `http_port` 0: no monitoring. `sync_interval`: how long an acknowledged message may
+    be missing on the disk; empty: the server's own default of two minutes."""
 
     host: str = "0.0.0.0"  # noqa: S104  # a container listens to its network; the laptop commands pass 127.0.0.1
     port: int = 4222
     http_port: int = 8222
     store: str = "/data"
     name: str = ""
+    sync_interval: str = "always"
 
     def text(self) -> str:
         lines = [f"listen: {json.dumps(f'{self.host}:{self.port}')}"]
@@ -39,7 +41,8 @@ class Server:
             lines.append(f"server_name: {json.dumps(self.name)}")
         if self.http_port:
             lines.append(f"http: {json.dumps(f'{self.host}:{self.http_port}')}")
-        lines.append(f"jetstream: {{store_dir: {json.dumps(self.store)}}}")
+        sync = f", sync_interval: {self.sync_interval}" if self.sync_interval else ""
+        lines.append(f"jetstream: {{store_dir: {json.dumps(self.store)}{sync}}}")
         return "\n".join([*lines, "include accounts.conf", ""])
 
 

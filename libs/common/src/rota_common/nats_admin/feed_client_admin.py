@@ -48,10 +48,12 @@ class FeedClient:
 
 @dataclass(frozen=True)
 class FeedClients:
-    """The feed clients of the server at `url`, whose configuration and keys are in `folder`."""
+    """The feed clients of the server at `url`, whose configuration and keys are in `folder`; `ca_file` holds the
+    authority of its certificate, if it has one."""
 
     folder: Folder
     url: str
+    ca_file: str = ""
 
     async def add(self, team: str, name: str, *, since: datetime | None = None) -> str:
         """Add a client, and return its seed, which is stored nowhere. It reads the deliveries from now on, or from
@@ -122,7 +124,7 @@ class FeedClients:
         return accounts
 
     async def _connect(self, user: str) -> Client:
-        who = identity(user, str(self.folder.key(user)))
+        who = identity(user, str(self.folder.key(user)), self.ca_file)
         return await nats.connect(self.url, connect_timeout=TIMEOUT_S, allow_reconnect=False, **who)
 
     @contextlib.asynccontextmanager

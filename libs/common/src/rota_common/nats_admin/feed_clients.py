@@ -21,13 +21,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("name", nargs="?", default="")
     parser.add_argument("--config", type=Path, required=True, help="the folder of `rota_common.nats_admin.config`")
     parser.add_argument("--nats-url", default=ServiceSettings().nats_url, help="default: $ROTA_NATS_URL")
+    parser.add_argument("--ca-file", default=ServiceSettings().nats_ca_file, help="default: $ROTA_NATS_CA_FILE")
     parser.add_argument("--since", type=_instant, help="for add and rewind: 2026-03-02T09:00:00+01:00")
     given = parser.parse_args(arguments)
     if given.verb not in ("list", "reload") and not (given.team and given.name):
         parser.error(f"expected {given.verb} TEAM NAME")
     if given.verb == "rewind" and given.since is None:
         parser.error("expected rewind TEAM NAME --since INSTANT")
-    for line in asyncio.run(_done(FeedClients(Folder(given.config), given.nats_url), given)):
+    for line in asyncio.run(_done(FeedClients(Folder(given.config), given.nats_url, given.ca_file), given)):
         sys.stdout.write(f"{line}\n")
     return 0
 

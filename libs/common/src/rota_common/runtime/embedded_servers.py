@@ -21,9 +21,10 @@ from rota_common.bus.connection import identity
 from rota_common.nats_admin.accounts import PLATFORM
 from rota_common.nats_admin.config import Folder, Server, write
 from rota_common.nats_admin.permissions import OPERATOR
+from rota_common.runtime.child_processes import STOP_TIMEOUT_S, end_orphan, forget_pid, keep_pid, tied
+from rota_common.runtime.server_log import last_error
 
 START_TIMEOUT_S = 30.0
-STOP_TIMEOUT_S = 10.0
 REPLICA_SET = "rota"
 PORTS = range(20_000, 32_000)
 """Below those that Linux and macOS give to outgoing connections."""
@@ -75,7 +76,10 @@ def find_mongod() -> str:
 
 
 class EmbeddedServer:
-    """A server as a child process; `start` after `stop` or `kill` restores it with its data."""
+    """A server as a child process; `start` after `stop` or `kill` restores it with its data.
+
+    It ends with the thread that started it. One that a killed parent left in the folder is ended by the next start.
+    """
 
     def __init__(
         self, name: str, command: Sequence[str], *, folder: Path, url: str, ready: Callable[[], Awaitable[None]]
@@ -92,18 +96,24 @@ class EmbeddedServer:
         return self._process.pid
 
     async def start(self) -> None:
-        """Start, and wait until it responds. Raises EmbeddedError with the end of its log if it doesn't."""
+        """Start, and wait until it responds. Raises EmbeddedError with the last error in its log if it doesn't."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / "server.log").open("ab") as log:
+        await end_orphan(self.folder)
+        log_file = self.folder / "server.log"
+        with log_file.open("ab") as log:
+            written = os.fstat(log.fileno()).st_size
             self._process = await asyncio.create_subprocess_exec(
-                *self._command, stdout=log, stderr=log, start_new_session=True
+                *tied(self._command), stdout=log, stderr=log, start_new_session=True
             )
+        keep_pid(self.folder, self._process.pid, self._command)
         try:
             await asyncio.wait_for(self._until_ready(self._process), START_TIMEOUT_S)
         except (TimeoutError, EmbeddedError) as error:
             await self.kill()
-            tail = (self.folder / "server.log").read_text(errors="replace")[-1500:]
-            raise EmbeddedError(f"{self.name} didn't start: {error}\n{tail}") from error
+            said = log_file.read_bytes()[written:].decode(errors="replace")
+            reason = last_error(said) or said[-1500:]
+            cause = str(error) or f"no answer within {START_TIMEOUT_S:g} s"
+            raise EmbeddedError(f"{self.name} didn't start: {cause}: {reason}\nIts log: {log_file}") from error
 
     async def stop(self) -> None:
         """SIGTERM; after 10 s SIGKILL."""
@@ -121,14 +131,16 @@ class EmbeddedServer:
 
     async def _end(self, how: signal.Signals) -> None:
         process, self._process = self._process, None
-        if process is None or process.returncode is not None:
+        if process is None:
             return
-        process.send_signal(how)
-        try:
-            await asyncio.wait_for(process.wait(), STOP_TIMEOUT_S)
-        except TimeoutError:
-            process.kill()
-            await process.wait()
+        if process.returncode is None:
+            process.send_signal(how)
+            try:
+                await asyncio.wait_for(process.wait(), STOP_TIMEOUT_S)
+            except TimeoutError:
+                process.kill()
+                await process.wait()
+        forget_pid(self.folder)
 
     async def _until_ready(self, process: asyncio.subprocess.Process) -> None:
         while True:
@@ -150,7 +162,8 @@ def nats_server(folder: Path, *, port: int | None = None) -> EmbeddedServer:
 def isolated_nats_server(folder: Path, *, port: int | None = None) -> EmbeddedServer:
     """A nats-server whose users have keys, in `config.Folder(folder)`, and the catalog's permissions."""
     port, config, store = port or free_port(), Folder(folder), folder / "jetstream"
-    write(config, Server(host="127.0.0.1", port=port, http_port=0, store=str(store)))
+    # Without a sync at each message, which a laptop would feel: a power cut may cost the last two minutes.
+    write(config, Server(host="127.0.0.1", port=port, http_port=0, store=str(store), sync_interval=""))
     _adopt(store / "jetstream")
     return _nats_server(folder, port, ["-c", str(config.config)], str(config.key(OPERATOR)))
 

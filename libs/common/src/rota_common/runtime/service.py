@@ -58,6 +58,7 @@ class Service:
         nats_url: str,
         *,
         nkey_file: str = "",
+        ca_file: str = "",
         runtime: Runtime | None = None,
         outages: tuple[type[Exception], ...] = (),
         handling_limit: float = HANDLING_LIMIT_S,
@@ -66,7 +67,9 @@ class Service:
         self.outages: tuple[type[Exception], ...] = (NatsError, *outages)
         """The errors of servers that are away: they pass."""
         transport = self.runtime.bus
-        self.bus: Bus = transport.connection(name) if transport else Bus(nats_url, name=name, nkey_file=nkey_file)
+        self.bus: Bus = (
+            transport.connection(name) if transport else Bus(nats_url, name=name, nkey_file=nkey_file, ca_file=ca_file)
+        )
         self.publish = Publish(self.bus, source=name, clock=self.runtime.clock)
         self.ask = Ask(self.bus, by=name)
         self.live = LiveEvents(self.bus, service=name)
@@ -98,6 +101,7 @@ class Service:
             name,
             settings.nats_url,
             nkey_file=settings.nats_nkey_file,
+            ca_file=settings.nats_ca_file,
             runtime=runtime,
             outages=outages,
             handling_limit=settings.handling_limit,

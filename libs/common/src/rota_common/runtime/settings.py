@@ -9,15 +9,19 @@ class ServiceSettings(BaseSettings):
 
     `http_at_once`: connections and requests at once, beyond which the answer is a 503; 0: no limit.
 
-    `nats_nkey_file` holds the service's seed; empty: the server has no authentication. `handling_limit`: seconds after
-    which the handler of a message is ended, and the message handed back.
+    `nats_nkey_file` holds the service's seed; empty: the server has no authentication. `nats_ca_file` holds the
+    authority of NATS's certificate: then the connection is TLS from its first byte. `mongo_password_file` holds the
+    password of the user that is named as the service's database; empty: `mongo_url` says all. `handling_limit`: seconds
+    after which the handler of a message is ended, and the message handed back.
     """
 
     model_config = SettingsConfigDict(env_prefix="ROTA_", frozen=True, extra="ignore")
 
     nats_url: str = "nats://localhost:4222"
     nats_nkey_file: str = ""
+    nats_ca_file: str = ""
     mongo_url: str = "mongodb://localhost:27017"
+    mongo_password_file: str = ""
     mongo_prefix: str = "rota"
     http_host: str = "0.0.0.0"  # noqa: S104  # a container listens to its pod; the laptop commands pass 127.0.0.1
     http_port: int = 8080

@@ -4,12 +4,15 @@ import asyncio
 import contextlib
 from collections.abc import Coroutine
 from datetime import datetime, timedelta
+from pathlib import Path
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from motor.motor_asyncio import AsyncIOMotorClient, AsyncIOMotorCollection, AsyncIOMotorDatabase
 from pymongo.errors import ConnectionFailure, ExecutionTimeout, OperationFailure, WTimeoutError
 from pymongo.uri_parser import parse_uri
+
+from rota_common.runtime.settings import ServiceSettings
 
 T = TypeVar("T")
 Document = dict[str, Any]
@@ -21,6 +24,9 @@ OUTAGES: tuple[type[Exception], ...] = (ConnectionFailure, ExecutionTimeout, WTi
 
 DEFAULTS = {"w": "majority", "serverSelectionTimeoutMS": 2000, "connectTimeoutMS": 2000}
 """The driver's options, unless the URL sets them."""
+
+USERS_IN = "admin"
+"""The database that holds the users."""
 
 END_S = 5.0
 INDEX_OPTIONS_CONFLICT = 85
@@ -63,14 +69,25 @@ async def remove_after(database: Database, collection: str, instant: str, keep: 
 
 
 class Mongo:
-    """A connection and the database that a service owns: `<prefix>_<service>`."""
+    """A connection and the database that a service owns: `<prefix>_<service>`.
 
-    def __init__(self, url: str, database: str) -> None:
+    `password_file` holds the password of the user that is named as the database; empty: the URL says who connects.
+    """
+
+    def __init__(self, url: str, database: str, *, password_file: str = "") -> None:
         given = {name.lower() for name in parse_uri(url, validate=False)["options"]}
         options: dict[str, Any] = {name: value for name, value in DEFAULTS.items() if name.lower() not in given}
+        if password_file:
+            options |= {"username": database, "password": read_password(Path(password_file)), "authSource": USERS_IN}
         self._client: AsyncIOMotorClient[Document] = AsyncIOMotorClient(url, tz_aware=True, **options)
         self.database: Database = self._client[database]
         self._under_way = set[asyncio.Task[Any]]()
+
+    @classmethod
+    def of(cls, settings: ServiceSettings, owner: str) -> Self:
+        """The connection of a service to its own database, by its settings."""
+        database = f"{settings.mongo_prefix}_{owner}"
+        return cls(settings.mongo_url, database, password_file=settings.mongo_password_file)
 
     @property
     def client(self) -> AsyncIOMotorClient[Document]:
@@ -103,3 +120,14 @@ class Mongo:
                 while self._under_way:
                     await asyncio.wait(self._under_way)
         self._client.close()
+
+
+def read_password(file: Path) -> str:
+    """The file's text without white space around it. Raises ValueError if there is none."""
+    try:
+        password = file.read_text().strip()
+    except OSError as error:
+        raise ValueError(f"expected MongoDB's password in {file}: {error}") from error
+    if not password:
+        raise ValueError(f"expected MongoDB's password in {file}, which is empty")
+    return password

@@ -7,7 +7,7 @@ import signal
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from rota_common.runtime.embedded_servers import free_port
 from rota_contracts.catalog import SERVICES
 
-READY_S = 60.0
+READY_S = 180.0
 STOP_S = 20.0
 
 
@@ -23,6 +23,7 @@ class Processes:
     """`settings` are environment variables for all processes; `folder` gets a log for each.
 
     `replicas`: the number of replicas of a service, if not one; further ones are named `<service>#2` and so on.
+    `settings_of`: settings of one process by its name; `run_by`: the module with arguments that runs it in its place.
     """
 
     def __init__(
@@ -33,8 +34,11 @@ class Processes:
         mongo_url: str,
         settings: Mapping[str, str],
         replicas: Mapping[str, int] | None = None,
+        settings_of: Mapping[str, Mapping[str, str]] | None = None,
+        run_by: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self._folder = folder
+        self._settings_of, self._run_by = settings_of or {}, run_by or {}
         names = [name for service in SERVICES for name in _names(service, (replicas or {}).get(service, 1))]
         self.ports = {name: free_port() for name in names}
         self.running: dict[str, asyncio.subprocess.Process] = {}
@@ -57,8 +61,9 @@ class Processes:
         await asyncio.gather(*(self.ready(name) for name in self.ports))
 
     async def start(self, service: str) -> None:
-        environ = os.environ | self._settings | {"ROTA_HTTP_PORT": str(self.ports[service])}
-        command = [sys.executable, "-m", service.split("#")[0].replace("-", "_")]
+        own = {**self._settings_of.get(service, {}), "ROTA_HTTP_PORT": str(self.ports[service])}
+        environ = os.environ | self._settings | own
+        command = [sys.executable, "-m", *self._run_by.get(service, ()), service.split("#")[0].replace("-", "_")]
         with (self._folder / f"{service}.log").open("ab") as log:
             self.running[service] = await asyncio.create_subprocess_exec(*command, env=environ, stdout=log, stderr=log)
 

@@ -32,7 +32,7 @@ Store = TypeVar("Store", MongoDeliveries, MongoMailCounts, MongoSubscriptions, M
 
 def real(settings: Settings, service: Service, environ: Mapping[str, str]) -> Adapters:
     """`environ` holds what the operator's settings refer to as `$ENV.NAME`."""
-    connection = Mongo(settings.mongo_url, f"{settings.mongo_prefix}_delivery")
+    connection = Mongo.of(settings, "delivery")
     service.on_stop(connection.close)
     service.probe("mongo", connection.ping)
     suppressions = _prepared(service, MongoSuppressions(connection.database))

@@ -24,7 +24,7 @@ from rota_common.team_secrets import asked_of_the_gateway
 
 def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | None = None) -> Adapters:
     """MongoDB, NATS, litellm and the MCP servers, prepared and probed by `service`."""
-    mongo = Mongo(settings.mongo_url, f"{settings.mongo_prefix}_executor")
+    mongo = Mongo.of(settings, "executor")
     runs, calls = MongoRuns(mongo.database, keep=timedelta(days=settings.keep_days)), MongoCalls(mongo.database)
     servers = load_servers(settings.mcp_dir, os.environ if environ is None else environ)
     tools = McpTools(servers, secrets=asked_of_the_gateway(service.ask))

@@ -12,7 +12,7 @@ from rota_common.stores.mongo import Mongo
 
 
 def real(settings: Settings, service: Service) -> Adapters:
-    mongo = Mongo(settings.mongo_url, f"{settings.mongo_prefix}_learner")
+    mongo = Mongo.of(settings, "learner")
     lessons, history = MongoLessons(mongo.database), MongoHistory(mongo.database)
     service.on_start(lessons.prepare)
     service.on_start(history.prepare)

@@ -31,13 +31,15 @@ CONFLICT, TOO_MANY, SERVER_FAULT = 409, 429, 500
 
 
 class Qdrant:
-    """At `url`, else in the folder `path`, else in this process. `open` before anything else.
+    """At `url`, opened by `api_key` if it asks for one, else in the folder `path`, else in this process. `open` before
+    anything else.
 
     Every call raises Transient when the server is away.
     """
 
-    def __init__(self, *, url: str = "", path: str = "", dimensions: int) -> None:
+    def __init__(self, *, url: str = "", path: str = "", api_key: str = "", dimensions: int) -> None:
         self._url, self._path = url, path
+        self._api_key = api_key
         self._dimensions = dimensions
         self._connection: AsyncQdrantClient | None = None
 
@@ -132,7 +134,9 @@ class Qdrant:
     def _connect(self) -> AsyncQdrantClient:
         if self._url:
             # The check would ask the server here and now, and wait for it.
-            return AsyncQdrantClient(url=self._url, timeout=TIMEOUT_S, check_compatibility=False)
+            # A header, not `api_key`: that warns of plain HTTP at each start, and inside a cluster it is meant.
+            headers = {"api-key": self._api_key} if self._api_key else {}
+            return AsyncQdrantClient(url=self._url, timeout=TIMEOUT_S, headers=headers, check_compatibility=False)
         if self._path:
             return AsyncQdrantClient(path=self._path)
         logger(service="memory").warning(

@@ -13,9 +13,14 @@ from rota_common.stores.mongo import Mongo
 
 
 def real(settings: Settings, service: Service) -> Adapters:
-    mongo = Mongo(settings.mongo_url, f"{settings.mongo_prefix}_memory")
+    mongo = Mongo.of(settings, "memory")
     embedder = WordllamaEmbedder()
-    qdrant = Qdrant(url=settings.qdrant_url, path=settings.qdrant_path, dimensions=embedder.dimensions)
+    qdrant = Qdrant(
+        url=settings.qdrant_url,
+        path=settings.qdrant_path,
+        api_key=settings.qdrant_api_key.get_secret_value(),
+        dimensions=embedder.dimensions,
+    )
     entries, shared = QdrantEntries(qdrant), QdrantSharedEntries(qdrant)
     for hook in (embedder.load, qdrant.open, entries.prepare, shared.prepare):
         service.on_start(hook)

@@ -14,7 +14,7 @@ from scheduler.settings import Settings
 
 def real(settings: Settings, service: Service) -> Adapters:
     """Also registers the stores' preparation, probe and closing on `service`."""
-    mongo = Mongo(settings.mongo_url, f"{settings.mongo_prefix}_scheduler")
+    mongo = Mongo.of(settings, "scheduler")
     queue = MongoQueue(mongo, lease=settings.lease)
     plans = MongoPlans(mongo.database)
     clocks = MongoClocks(mongo.database)

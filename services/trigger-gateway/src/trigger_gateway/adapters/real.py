@@ -34,7 +34,7 @@ def real(
 ) -> Adapters:
     """Prepared when `service` starts, flushed and closed when it stops."""
     clock = service.runtime.clock
-    mongo = Mongo(settings.mongo_url, f"{settings.mongo_prefix}_gateway")
+    mongo = Mongo.of(settings, "gateway")
     keys, sources, robots = MongoKeys(mongo.database), MongoSources(mongo.database), MongoRobots(mongo.database)
     rates, requests = MongoRateStore(mongo.database), MongoRequests(mongo.database, clock)
     inbound = MongoInboundLog(mongo.database, service=service.name)

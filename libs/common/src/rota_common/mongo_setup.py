@@ -1,0 +1,88 @@
+"""The replica set and the users of a MongoDB that asks for passwords: made before the services start.
+
+`python -m rota_common.mongo_setup`. Each service has a user, named as its database, that may read and write that one
+alone. Repeating it changes only passwords that are new. It speaks as `__system`, the user that the members of a replica
+set are to each other: its password is their key file, so no user is needed to make the first.
+"""
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pymongo import MongoClient
+from pymongo.errors import OperationFailure
+from pymongo.uri_parser import parse_uri
+
+from rota_common.runtime.settings import ServiceSettings
+from rota_common.stores.mongo import USERS_IN, read_password
+
+OWNERS = ("gateway", "scheduler", "executor", "delivery", "learner", "memory")
+"""The services with a database, by its name after the prefix."""
+
+ALREADY_INITIALIZED, USER_EXISTS = 23, 51003
+SELECTION_MS = 30_000
+Client = MongoClient[dict[str, Any]]
+
+
+def set_up(url: str, *, key: str, passwords: Mapping[str, str]) -> list[str]:
+    """Make the replica set of the URL's servers and the users, database → password. Returns the lines to print."""
+    found = parse_uri(url)
+    options = {name: value for name, value in found["options"].items() if name != "replicaSet"}
+    options |= {
+        "username": "__system",
+        "password": key,
+        "authSource": "local",
+        "authMechanism": "SCRAM-SHA-256",
+        "serverSelectionTimeoutMS": SELECTION_MS,
+    }
+    name = found["options"].get("replicaSet")
+    if not name:
+        raise ValueError("expected replicaSet=NAME in ROTA_MONGO_URL: transactions need a replica set")
+    hosts = [f"{host}:{port}" for host, port in found["nodelist"]]
+    with Client(hosts[0], directConnection=True, **options) as first:
+        made = _initiate(first, name, hosts)
+    with Client(hosts, replicaSet=name, **options) as primary:
+        return [made, *(_user(primary, database, password) for database, password in passwords.items())]
+
+
+def _initiate(first: Client, name: str, hosts: Sequence[str]) -> str:
+    members = [{"_id": number, "host": host} for number, host in enumerate(hosts)]
+    try:
+        first.admin.command("replSetInitiate", {"_id": name, "members": members})
+    except OperationFailure as error:
+        if error.code != ALREADY_INITIALIZED:
+            raise
+        return f"replica set {name}: there already"
+    return f"replica set {name}: {', '.join(hosts)}"
+
+
+def _user(primary: Client, database: str, password: str) -> str:
+    account: dict[str, Any] = {"pwd": password, "roles": [{"role": "readWrite", "db": database}]}
+    users = primary[USERS_IN]
+    try:
+        users.command("createUser", database, **account)
+    except OperationFailure as error:
+        if error.code != USER_EXISTS:
+            raise
+        users.command("updateUser", database, **account)
+    return f"user {database}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m rota_common.mongo_setup", description=__doc__)
+    settings = ServiceSettings()
+    parser.add_argument("--mongo-url", default=settings.mongo_url, help="default: $ROTA_MONGO_URL")
+    parser.add_argument("--key-file", type=Path, required=True, help="the key file of the replica set's members")
+    parser.add_argument("--passwords", type=Path, required=True, help=f"a folder with a file each: {', '.join(OWNERS)}")
+    given = parser.parse_args(arguments)
+    key = "".join(given.key_file.read_text().split())
+    passwords = {f"{settings.mongo_prefix}_{owner}": read_password(given.passwords / owner) for owner in OWNERS}
+    for line in set_up(given.mongo_url, key=key, passwords=passwords):
+        sys.stdout.write(f"{line}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -8,8 +8,8 @@ this and a real nats-server to the same cases.
 import asyncio
 import json
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -18,18 +18,17 @@ from uuid import uuid4
 from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 from nats.errors import TimeoutError as NatsTimeout
-from nats.js.errors import NotFoundError
 
 from rota_common.bus.publishing import Publish
 from rota_common.bus.rpc import Ask, Responder, respond
 from rota_common.clock import Clock, now
+from rota_common.testing.in_memory_jetstream import InMemoryJetStream
 from rota_common.testing.in_memory_stream import (
     DIRECT_GET,
     Delivered,
     InMemoryMessage,
     Pending,
     StreamLog,
-    headers_of,
     matches,
 )
 from rota_contracts.catalog import Channel, Question
@@ -172,8 +171,8 @@ class InMemoryConnection:
         return _Client(self.bus)
 
     @property
-    def jetstream(self) -> "_JetStream":
-        return _JetStream(self.bus)
+    def jetstream(self) -> "InMemoryJetStream":
+        return InMemoryJetStream(self.bus)
 
     @property
     def broker(self) -> "_Broker":
@@ -271,53 +270,3 @@ class _Client:
 
     async def flush(self, timeout: float = 10) -> None:
         self.bus.check()
-
-
-@dataclass(frozen=True)
-class _JetStream:
-    bus: InMemoryBus
-
-    async def publish(
-        self,
-        subject: str,
-        payload: bytes = b"",
-        timeout: float | None = None,
-        stream: str | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> Delivered:
-        self.bus.check()
-        return await self.bus.store(subject, payload, dict(headers or {}))
-
-    async def pull_subscribe_bind(self, *, durable: str, stream: str) -> Pending:
-        self.bus.check()
-        return self.bus.consumers[durable]
-
-    async def consumer_info(self, stream: str, durable: str, timeout: float | None = None) -> Any:
-        self.bus.check()
-        self.bus.consumers[durable].bound = True  # by a service that starts
-        return self.bus.consumers[durable].config
-
-    async def get_msg(
-        self, stream: str, seq: int | None = None, subject: str | None = None, next: bool = False, direct: bool = False
-    ) -> InMemoryMessage:
-        """Raises NotFoundError."""
-        self.bus.check()
-        messages = self.bus.streams[stream].messages
-        later = (each for at, each in messages.items() if at >= (seq or 1) and matches(subject or ">", each.subject))
-        found = next_of(later) if next else messages.get(seq or 0)
-        if found is None:
-            raise NotFoundError
-        return replace(found, headers=headers_of(found)) if direct else found
-
-    async def get_last_msg(self, stream: str, subject: str, direct: bool = False) -> InMemoryMessage:
-        """Raises NotFoundError."""
-        log = self.bus.streams[stream]
-        return await self.get_msg(stream, log.last_seq(subject) or None, direct=direct)
-
-    async def delete_msg(self, stream: str, seq: int) -> bool:
-        self.bus.check()
-        return self.bus.streams[stream].messages.pop(seq, None) is not None
-
-
-def next_of(found: Iterator[InMemoryMessage]) -> InMemoryMessage | None:
-    return next(found, None)

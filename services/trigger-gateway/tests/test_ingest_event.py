@@ -15,8 +15,8 @@ from trigger_gateway.adapters.in_memory_inbound_log import InMemoryInboundLog, I
 from trigger_gateway.problems import Conflict, TooMany
 from trigger_gateway.robots.record import Subscriber
 from trigger_gateway.robots.routes import Route
+from trigger_gateway.runs.backlogs import Backlogs
 from trigger_gateway.sources.source import Source, WebhookSettings
-from trigger_gateway.webhooks.backlogs import Backlogs
 from trigger_gateway.webhooks.inbound_event import InboundEvent, StartedRun
 from trigger_gateway.webhooks.inbound_log import LogEntry
 from trigger_gateway.webhooks.ingest_event import IngestEvent, IngestResult

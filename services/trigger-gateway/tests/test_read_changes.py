@@ -25,8 +25,8 @@ from trigger_gateway.databases.read_changes import ReadChanges
 from trigger_gateway.problems import Invalid
 from trigger_gateway.robots.record import RobotRecord
 from trigger_gateway.robots.routes import Routes
+from trigger_gateway.runs.backlogs import Backlogs
 from trigger_gateway.sources.source import DatabaseSettings, Source
-from trigger_gateway.webhooks.backlogs import Backlogs
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 CONFIG = {"identity": {"role": "Greeter"}, "events": [{"type": "database", "source": "crm"}]}

@@ -18,9 +18,9 @@ from trigger_gateway.robots.record import RobotRecord
 from trigger_gateway.robots.routes import KEPT_FOR, Route, Routes
 from trigger_gateway.robots.save_robot import SaveRobot
 from trigger_gateway.robots.sync_robots import SyncRobots
+from trigger_gateway.runs.backlogs import Backlogs
 from trigger_gateway.runs.request_run import RequestRun, RunRequest
 from trigger_gateway.sources.source import Source, WebhookSettings
-from trigger_gateway.webhooks.backlogs import Backlogs
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 WEBHOOK = WebhookSettings(secrets=["$ENV.X"])

@@ -25,7 +25,7 @@ from rota_contracts.messages.validation import (
 )
 from validator.adapters.in_memory import ScriptedAgents, in_memory
 from validator.app import build
-from validator.check_output import PER_TEAM
+from validator.fair_slots import PER_TEAM
 from validator.settings import Settings
 
 GOOD, RUDE = '{"passed": true, "score": 0.8}', '{"passed": false, "issues": ["rude"]}'

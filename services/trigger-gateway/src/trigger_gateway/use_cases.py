@@ -26,6 +26,7 @@ from trigger_gateway.robots.sync_robots import SyncRobots
 from trigger_gateway.robots.track_robot_health import TrackRobotHealth
 from trigger_gateway.robots.view_robots import ViewRobots
 from trigger_gateway.runs.admit_work import AdmittedTriggers, AdmitWork
+from trigger_gateway.runs.backlogs import Backlogs
 from trigger_gateway.runs.control_executions import ControlExecutions
 from trigger_gateway.runs.control_robots import ControlRobots
 from trigger_gateway.runs.intervene_robot import InterveneRobot
@@ -41,7 +42,6 @@ from trigger_gateway.teams.authenticate import Authenticate
 from trigger_gateway.teams.manage_teams import ManageTeams
 from trigger_gateway.teams.shares import OpenStreams
 from trigger_gateway.webhooks.answer_message import AnswerMessage
-from trigger_gateway.webhooks.backlogs import Backlogs
 from trigger_gateway.webhooks.ingest_event import IngestEvent
 from trigger_gateway.webhooks.ports import InboundLog
 from trigger_gateway.webhooks.rate_limits import RateLimiter, RateLimits

@@ -6,15 +6,11 @@ from dataclasses import dataclass, field
 
 from rota_contracts.messages.validation import Assertion, CheckRules, RulesReply
 from validator.domain import Outcome, outcome_of, sort_rules, unusable, verdict
-from validator.fair_slots import FairSlots
+from validator.fair_slots import AT_ONCE, PER_TEAM, FairSlots
 from validator.kinds import Deferred, Finding, Output, Result, RunScript, Search, Unusable
 from validator.ports import Outputs, Patterns, Scripts
 from validator.registry import Kinds
 from validator.replies import with_reply
-
-AT_ONCE, PER_TEAM = 4, 2
-"""Requests whose patterns and scripts run at once, each in processes of its own; the others wait for a slot. One team
-never has all slots: its slow patterns hold up its own requests."""
 
 SECONDS = 4.0
 """For the patterns and scripts of one request together: below the time that its caller waits."""

@@ -5,6 +5,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+AT_ONCE, PER_TEAM = 4, 2
+"""Requests whose patterns and scripts run at once, each in processes of its own; the others wait for a slot. One team
+never has all slots: its slow patterns hold up its own requests."""
+
 
 @dataclass(eq=False)
 class _Team:

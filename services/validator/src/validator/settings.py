@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from rota_common.runtime.settings import ServiceSettings
-from validator.check_output import AT_ONCE, PER_TEAM
+from validator.fair_slots import AT_ONCE, PER_TEAM
 
 
 class Settings(ServiceSettings):

@@ -31,11 +31,11 @@ from trigger_gateway.databases.change_streams import (
 )
 from trigger_gateway.problems import Problem, TooMany
 from trigger_gateway.robots.routes import Routes
+from trigger_gateway.runs.backlogs import Backlogs
 from trigger_gateway.runs.ports import Triggers
 from trigger_gateway.secrets.ports import OperatorSecrets
 from trigger_gateway.sources.source import DatabaseSettings, Source
 from trigger_gateway.sources.source_forms import is_own_database
-from trigger_gateway.webhooks.backlogs import Backlogs
 from trigger_gateway.webhooks.inbound_event import InboundEvent, StartedRun, triggers_of
 from trigger_gateway.webhooks.inbound_log import LogEntry, Refusal
 from trigger_gateway.webhooks.ports import InboundLog

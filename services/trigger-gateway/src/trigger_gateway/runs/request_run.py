@@ -24,10 +24,10 @@ from rota_contracts.robots.robot import Robot
 from trigger_gateway.problems import Conflict, FieldProblem, Invalid, no_robot
 from trigger_gateway.robots.ports import RobotRecords
 from trigger_gateway.robots.record import RobotRecord
+from trigger_gateway.runs.backlogs import Backlogs
 from trigger_gateway.runs.idempotency import find_repeat
 from trigger_gateway.runs.interventions import wrong_messages
 from trigger_gateway.runs.ports import Outcome, Outcomes, Requests, Triggers
-from trigger_gateway.webhooks.backlogs import Backlogs
 
 PATIENCE_S = 0.8
 """Timeout of the scheduler's decision, so that the answer takes at most a second."""

@@ -8,8 +8,8 @@ from rota_common.single_flight import SingleFlight
 from rota_contracts.messages.trigger import TriggerReceivedV1
 from trigger_gateway.problems import Conflict
 from trigger_gateway.robots.routes import Route
+from trigger_gateway.runs.backlogs import Backlogs
 from trigger_gateway.runs.ports import Triggers
-from trigger_gateway.webhooks.backlogs import Backlogs
 from trigger_gateway.webhooks.inbound_event import InboundEvent, StartedRun, triggers_of
 from trigger_gateway.webhooks.inbound_log import LogEntry
 from trigger_gateway.webhooks.ports import InboundLog

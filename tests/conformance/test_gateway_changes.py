@@ -158,8 +158,11 @@ async def test_the_status_says_how_it_goes(readings: StreamLeases) -> None:
 async def test_a_loss_is_said_until_the_source_is_changed(readings: StreamLeases) -> None:
     lease = await acquired(readings, crm(), "a")
     await readings.note(lease, ReadingState.READING)
+    await readings.mark_lost(lease, "the log has ended", after=None, now=AT)
+    assert await readings.resume_point(lease) == ResumePoint(AT, None)
+    await readings.mark_lost(lease, "the log has ended", after="7", now=AT + timedelta(minutes=1))
+    assert await readings.resume_point(lease) == ResumePoint(AT, "7"), "a token is a place of its own, whatever the time"
     await readings.mark_lost(lease, "the log has ended", after="7", now=AT)
-    assert await readings.resume_point(lease) == ResumePoint(AT, "7")
     for _ in range(2):
         lost = await readings.status("acme", "crm")
         assert (lost.state, lost.reason, lost.since) == (ReadingState.LOST, "the log has ended", AT)

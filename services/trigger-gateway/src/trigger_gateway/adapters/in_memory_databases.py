@@ -99,7 +99,9 @@ class InMemoryStreamLeases:
         self._kept[lease.key] = replace(kept, state=state, reason=reason, state_since=since)
 
     async def mark_lost(self, lease: Lease, reason: str, *, after: str | None, now: datetime) -> None:
-        self._kept[lease.key] = replace(self._mine(lease), point=ResumePoint(now, after), lost=(reason, now))
+        kept = self._mine(lease)
+        since = kept.point.since if after else now
+        self._kept[lease.key] = replace(kept, point=ResumePoint(since, after), lost=(reason, now))
 
     async def status(self, team: str, name: str) -> ReadingStatus:
         kept = self._kept.get(f"{team}/{name}")

@@ -114,7 +114,7 @@ class MongoStreamLeases:
         await self._write(lease, [{"$set": noted}])
 
     async def mark_lost(self, lease: Lease, reason: str, *, after: str | None, now: datetime) -> None:
-        place: Document = {"after": after, "since": now}
+        place: Document = {"after": after} if after else {"after": None, "since": now}
         await self._write(lease, {"$set": {**place, "lost": {"reason": reason, "at": now}}})
 
     async def _write(self, lease: Lease, change: Any) -> None:

@@ -101,7 +101,8 @@ class StreamLeases(Protocol):
         ...
 
     async def mark_lost(self, lease: Lease, reason: str, *, after: str | None, now: datetime) -> None:
-        """Store that changes were missed; it continues after this token, or now. Raise LeaseLost."""
+        """Store that changes were missed; it continues after this token, however old the changes there are by now, or
+        from now on. Raise LeaseLost."""
         ...
 
     async def status(self, team: str, name: str) -> ReadingStatus: ...

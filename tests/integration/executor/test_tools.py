@@ -15,6 +15,7 @@ from executor.adapters.mcp_link import RETRY_S
 from executor.adapters.mcp_servers import Http, Server
 from executor.adapters.mcp_tools import McpTools
 from executor.ports import NotBegun, ToolFailed
+from rota_common.runtime.embedded_servers import free_port
 from rota_common.testing.mcp_server import MCPServer, ScriptedTool, mcp_server
 from rota_common.testing.samples import TEAM, a_robot
 from rota_common.testing.team_secrets import InMemoryTeamSecrets
@@ -222,20 +223,19 @@ async def test_a_server_that_is_away_is_named_without_its_address() -> None:
 
 
 async def test_a_server_that_is_away_takes_the_tools_of_no_other_and_is_found_again() -> None:  # EX-26
+    port, now = free_port(), [0.0]
     async with mcp_server([ECHO]) as server:
-        away = at("http://127.0.0.1:9/mcp", server_id="away")
-        now = [0.0]
-        tools = McpTools({"web": at(server), "away": away}, monotonic=lambda: now[0])
+        servers = {"web": at(server), "away": at(f"http://127.0.0.1:{port}/mcp", server_id="away")}
+        tools = McpTools(servers, secrets=InMemoryTeamSecrets(), monotonic=lambda: now[0])
         both = robot(web=[], away=[])
         assert [tool.tool for tool in await tools.list(both)] == ["echo"]
         assert len(tools.problems(both)) == 1
-        link = tools._links["away"]
-        link._server = at(server, server_id="away")
-        assert [tool.server for tool in await tools.list(both)] == ["web"], "no turn waits for it again and again"
-        now[0] = RETRY_S
-        assert [tool.server for tool in await tools.list(both)] == ["away", "web"]
-        assert tools.problems(both) == []
-        await tools.close()
+        async with mcp_server([ECHO], port=port):
+            assert [tool.server for tool in await tools.list(both)] == ["web"], "no turn waits for it again and again"
+            now[0] = RETRY_S
+            assert [tool.server for tool in await tools.list(both)] == ["away", "web"]
+            assert tools.problems(both) == []
+            await tools.close()
 
 
 async def test_a_server_that_went_and_came_back_is_found_again() -> None:

@@ -161,9 +161,7 @@ async def test_a_loss_is_said_until_the_source_is_changed(readings: StreamLeases
     await readings.mark_lost(lease, "the log has ended", after=None, now=AT)
     assert await readings.resume_point(lease) == ResumePoint(AT, None)
     await readings.mark_lost(lease, "the log has ended", after="7", now=AT + timedelta(minutes=1))
-    assert await readings.resume_point(lease) == ResumePoint(AT, "7"), (
-        "a token is a place of its own, whatever the time"
-    )
+    assert await readings.resume_point(lease) == ResumePoint(AT, "7"), "a token is a place of its own"
     await readings.mark_lost(lease, "the log has ended", after="7", now=AT)
     for _ in range(2):
         lost = await readings.status("acme", "crm")

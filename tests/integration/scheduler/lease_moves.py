@@ -19,7 +19,7 @@ SLEEP_S = 0.1
 
 
 def dispatcher(app: App) -> Dispatcher:
-    run: Any = app.service._loops["dispatch"]
+    run: Any = app.service._loops["dispatch"].run
     found: Dispatcher = run.__self__
     return found
 
@@ -46,12 +46,12 @@ class Replicas:
     @contextlib.asynccontextmanager
     async def moving(self, pause: float) -> AsyncIterator[None]:
         """One dispatches for about `pause` seconds, then another has to, and so on."""
-        moving = asyncio.create_task(self._move(pause))
-        try:
-            yield
-        finally:
-            self._over = True
-            await moving
+        async with asyncio.TaskGroup() as group:  # if the moves fail, so does what goes on meanwhile
+            group.create_task(self._move(pause))
+            try:
+                yield
+            finally:
+                self._over = True
 
     async def _move(self, pause: float) -> None:
         while not self._over:

@@ -189,10 +189,10 @@ async def test_deliveries_of_a_robot_are_claimed_before_they_are_due(deliveries:
 
 
 async def test_what_was_begun_is_its_requests_until_that_has_taken_too_long(deliveries: DeliveryStore) -> None:
-    await deliveries.insert(begin(delivery(), now()))
+    await deliveries.insert_begun(begin(delivery(), NOON), LEASE)  # long ago by the clock of the replica
     assert await deliveries.claim_of("acme", "ann", LEASE) is None
     assert await deliveries.claim_due(now(), LEASE) is None
-    await deliveries.insert(begin(delivery("r2"), NOON))  # long ago by the store's clock
+    await deliveries.insert_begun(begin(delivery("r2"), now()), timedelta(0))
     swept = await deliveries.claim_due(now(), LEASE)
     assert swept is not None
     assert swept.request_id == "r2"
@@ -200,8 +200,10 @@ async def test_what_was_begun_is_its_requests_until_that_has_taken_too_long(deli
 
 async def test_first_outcomes_are_recorded_once_over_what_was_begun(deliveries: DeliveryStore) -> None:
     planned = delivery(targets=[delivery().targets[0].model_copy(update={"attempts": [], "unpublished": False})])
-    begun = await deliveries.insert(begin(planned, NOON))
-    assert await deliveries.find("r1") == begun
+    begun = await deliveries.insert_begun(begin(planned, NOON), timedelta(0))
+    stored = await deliveries.find("r1")
+    assert stored is not None
+    assert stored.model_copy(update={"due_at": begun.due_at}) == begun
     assert (begun.starting, begun.claimed, planned_of(begun).targets[0].attempts) == (True, True, [])
     swept = await deliveries.claim_due(now(), LEASE)
     assert swept is not None
@@ -216,7 +218,7 @@ async def test_first_outcomes_are_recorded_once_over_what_was_begun(deliveries: 
 
 
 async def test_a_sweeper_that_has_taken_over_keeps_its_outcomes(deliveries: DeliveryStore) -> None:
-    await deliveries.insert(begin(delivery(), NOON))
+    await deliveries.insert_begun(begin(delivery(), NOON), timedelta(0))
     swept = await deliveries.claim_due(now(), LEASE)
     assert swept is not None
     assert await deliveries.save(swept.model_copy(update={"starting": False}))

@@ -60,7 +60,7 @@ RUN_S = 0.3
 """The longest execution. Slots are what is short, not the machine: on a busy one, too, attempts arrive faster than
 executions end, so that queues overflow."""
 
-QUOTAS = {f"m{number}": {"max": 1 + number % 4, "queue": 2 + number % 5} for number in range(24)}
+QUOTAS = {f"m{number}": {"max": 1 + number % 4, "queue": 1 + number % 3} for number in range(24)}
 """60 slots by quota, 25 in the pool, and queues too short for all that people and clocks ask for at once, so that some
 are rejected; events wait."""
 

@@ -74,6 +74,11 @@ class Deliveries(Protocol):
         """Store it, and return what is stored: an earlier one with this request id stays."""
         ...
 
+    async def insert_begun(self, delivery: Delivery, lease: timedelta) -> Delivery:
+        """As `insert`, of one that is `starting`; the claim of its request ends so long from now, by the store's
+        clock."""
+        ...
+
     async def record_first(self, delivery: Delivery) -> Delivery:
         """Write the outcomes of the first attempts of a stored delivery that is `starting`, and return what is stored:
         earlier outcomes stay. A claim of it ends."""

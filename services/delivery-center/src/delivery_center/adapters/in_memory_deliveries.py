@@ -52,6 +52,9 @@ class InMemoryDeliveries:
     async def insert(self, delivery: Delivery) -> Delivery:
         return self.stored.setdefault(delivery.request_id, delivery)
 
+    async def insert_begun(self, delivery: Delivery, lease: timedelta) -> Delivery:
+        return await self.insert(delivery.model_copy(update={"due_at": self.clock() + lease}))
+
     async def record_first(self, delivery: Delivery) -> Delivery:
         begun = self.stored.get(delivery.request_id)
         if begun is None or not begun.starting:

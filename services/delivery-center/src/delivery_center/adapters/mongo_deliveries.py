@@ -114,6 +114,15 @@ class MongoDeliveries:
             return await self.find(delivery.request_id) or delivery
         return delivery
 
+    async def insert_begun(self, delivery: Delivery, lease: timedelta) -> Delivery:
+        claimed = {"$mergeObjects": [{"$literal": document_of(delivery)}, {"due_at": after(lease)}]}
+        absent = {"_id": delivery.request_id, "created_at": {"$exists": False}}
+        try:
+            await self._deliveries.update_one(absent, [{"$replaceWith": claimed}], upsert=True)
+        except DuplicateKeyError:
+            return await self.find(delivery.request_id) or delivery
+        return delivery
+
     async def record_first(self, delivery: Delivery) -> Delivery:
         change = {**_change(delivery), "$inc": {"revision": 1}}
         change["$set"]["accepted_at"], change["$set"]["error"] = delivery.accepted_at, delivery.error

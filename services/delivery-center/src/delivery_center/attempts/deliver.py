@@ -8,6 +8,7 @@ from typing import assert_never
 from delivery_center.attempts.attempt_targets import AttemptTargets, DeliveryPayload
 from delivery_center.attempts.check_permission import CheckPermission
 from delivery_center.domain.delivery import (
+    LONGEST_START,
     Delivery,
     Target,
     begin,
@@ -120,7 +121,7 @@ class Deliver:
 
     async def _attempted(self, planned: Delivery, payload: DeliveryPayload) -> Delivery:
         if planned.mode is ExecutorMode.STANDARD and not planned.starting:
-            begun = await self.deliveries.insert(begin(planned, self.clock()))
+            begun = await self.deliveries.insert_begun(begin(planned, self.clock()), LONGEST_START)
             if not begun.starting:  # another replica was faster
                 return begun
             planned = planned_of(begun)

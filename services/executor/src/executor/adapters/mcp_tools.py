@@ -74,7 +74,7 @@ class McpTools:
         return self._problems.get((server_id, team), "")
 
     async def _listed(self, server_id: str, team: str) -> "Sequence[types.Tool]":
-        """Empty if the server can't be used now: that is its own problem, not that of the others. Raises SecretsAway."""
+        """Empty if the server can't be used now: that is its own problem, not the others'. Raises SecretsAway."""
         try:
             tools = await (await self._link(server_id, team)).tools()
         except SecretsAway:

@@ -1,11 +1,13 @@
 """The whole system in one process."""
 
+import socket
 from pathlib import Path
 
 import httpx
 import pytest
 
 from rota.errors import CliError
+from rota.server import servers
 from rota.server.stack import Stack
 from rota_common.runtime import embedded_servers
 from rota_common.runtime.embedded_servers import EmbeddedServer
@@ -31,6 +33,19 @@ async def test_given_servers_are_used_and_left_running(nats: EmbeddedServer, mon
         assert (stack.nats_url, stack.mongo_url) == (nats.url, mongo_url)
         assert processes_of(tmp_path / "stack") == []
     assert nats.pid
+
+
+async def test_a_port_that_another_program_takes_in_the_last_moment_is_left_to_it(
+    mongo_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        port: int = other.getsockname()[1]
+        found = iter([port, None])
+        monkeypatch.setattr(servers, "free_or_none", lambda _: next(found))
+        async with Stack(tmp_path, nats_port=port, mongo_url=mongo_url) as stack:
+            assert str(port) not in stack.nats_url
+            assert await stack.problems() == {}
 
 
 async def test_a_start_that_fails_half_way_says_why_and_leaves_no_process(tmp_path: Path) -> None:

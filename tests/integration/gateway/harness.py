@@ -287,10 +287,11 @@ async def triggers(url: str) -> list[Event[TriggerReceivedV1]]:
     return [parse_event(channel.payload, each.headers, each.data or b"", expected=channel.type) for each in found]
 
 
-async def messages(url: str, stream: str = "TRIGGERS") -> int:
-    """How many messages a stream holds."""
+async def messages(url: str, stream: str = "TRIGGERS", subjects: str = ">") -> int:
+    """How many messages a stream holds on these subjects."""
     client = await nats_py.connect(url)
     try:
-        return int((await client.jetstream().stream_info(stream)).state.messages)
+        state = (await client.jetstream().stream_info(stream, subjects_filter=subjects)).state
+        return sum((state.subjects or {}).values())
     finally:
         await client.close()

@@ -181,7 +181,7 @@ async def test_replicas_that_begin_together_share_the_sources(
     nats: EmbeddedServer, crm: Crm, mongo_prefix: str, store: Store
 ) -> None:
     given = (nats.url, crm.url, mongo_prefix, {"CRM_URL": crm.url})
-    async with reading(*given) as first, reading(*given) as second:
+    async with reading(*given, databases_per_team=30) as first, reading(*given) as second:
         second.key = first.key = await first.make_team()
         for number in range(30):
             await add_source(first, crm.source(name=f"crm{number}", collection=f"c{number}"))

@@ -16,7 +16,13 @@ from rota_common import topology
 from rota_common.nats_admin.config import Folder
 from rota_common.nats_admin.permissions import TOPOLOGY
 from rota_common.runtime.child_processes import end_orphan
-from rota_common.runtime.embedded_servers import EmbeddedError, EmbeddedServer, isolated_nats_server, mongod
+from rota_common.runtime.embedded_servers import (
+    EmbeddedError,
+    EmbeddedServer,
+    PortTaken,
+    isolated_nats_server,
+    mongod,
+)
 
 Progress = Callable[[str, str], None]
 """Called with the name of a part and its new state."""
@@ -80,6 +86,12 @@ async def _given_or_started(
     if url:
         progress(name, f"using {without_password(url)}")
         return url
+    server = await _started(ends, make)
+    progress(name, f"started, {without_password(server.url)}")
+    return server.url
+
+
+async def _started(ends: AsyncExitStack, make: Callable[[], EmbeddedServer], *, again: bool = True) -> EmbeddedServer:
     try:
         server = make()
     except EmbeddedError as error:
@@ -89,9 +101,10 @@ async def _given_or_started(
     try:
         await server.start()
     except EmbeddedError as error:
+        if again and isinstance(error, PortTaken):  # since it was found to be free
+            return await _started(ends, make, again=False)
         raise CliError(str(error), hint="see the log beside its data, or run `rota doctor`") from error
-    progress(name, f"started, {without_password(server.url)}")
-    return server.url
+    return server
 
 
 @contextlib.contextmanager

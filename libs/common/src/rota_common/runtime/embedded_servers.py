@@ -36,6 +36,10 @@ class EmbeddedError(RuntimeError):
     """A server could not be started, with what to install or the end of its log."""
 
 
+class PortTaken(EmbeddedError):
+    """Another process listens on the server's port."""
+
+
 def free_port() -> int:
     """A free TCP port of loopback, outside the range of outgoing connections: a restarted server gets it back."""
     first = _random.randrange(len(PORTS))
@@ -113,7 +117,8 @@ class EmbeddedServer:
             said = log_file.read_bytes()[written:].decode(errors="replace")
             reason = last_error(said) or said[-1500:]
             cause = str(error) or f"no answer within {START_TIMEOUT_S:g} s"
-            raise EmbeddedError(f"{self.name} didn't start: {cause}: {reason}\nIts log: {log_file}") from error
+            kind = PortTaken if "address already in use" in said.lower() else EmbeddedError
+            raise kind(f"{self.name} didn't start: {cause}: {reason}\nIts log: {log_file}") from error
 
     async def stop(self) -> None:
         """SIGTERM; after 10 s SIGKILL."""

@@ -147,6 +147,21 @@ async def test_a_fact_resent_after_the_duplicate_window_is_not_stored_twice(nats
     assert await counted(nats.url) == [(1, "c1"), (2, "c2"), (3, "c3")]
 
 
+async def test_a_fact_is_found_by_its_position_whatever_the_clocks_say(nats: EmbeddedServer) -> None:
+    await shorten_duplicate_window(nats.url, FEED)
+    fast = now() + timedelta(hours=1)
+    async with publishing(nats.url) as replica:
+        await replica.publish("c0")
+        before = await replica.feed.position()
+        await replica.publish("c1", since=fast)
+        assert await replica.feed.position() == before + 1
+        await asyncio.sleep(0.3)  # the window of ids
+    async with publishing(nats.url) as successor:
+        assert await successor.publish("c1", since=fast, again=True, after=before) is None
+        assert await successor.publish("c2", since=fast, again=True, after=before) == 3
+    assert await counted(nats.url) == [(1, "c0"), (2, "c1"), (3, "c2")]
+
+
 async def test_the_stream_is_searched_for_an_old_fact_also_without_again(nats: EmbeddedServer) -> None:
     await shorten_duplicate_window(nats.url, FEED)
     async with publishing(nats.url) as paused, publishing(nats.url) as other:

@@ -266,6 +266,10 @@ class FeedCounts(Protocol):
 class FeedPublisher(Protocol):
     """Publishes the facts of a delivery."""
 
+    async def position(self) -> int:
+        """The place in the feed after which the facts of changes that are stored from now on will be."""
+        ...
+
     async def publish(self, facts: Sequence[Fact], *, of: Delivery, again: bool = False) -> None:
         """All but the last in any order, then the last. `again`: some may have been published before."""
         ...

@@ -81,6 +81,7 @@ class Feed:
         self._log, self._remembered = SubjectLog(bus, FEED), remembered
         self._known: OrderedDict[str, _Subject] = OrderedDict()
         self._unsaved: dict[str, int] = {}
+        self._position: int | None = None
 
     async def __call__(
         self,
@@ -92,12 +93,14 @@ class Feed:
         step: str = "",
         trace: str = "",
         again: bool = False,
+        after: int | None = None,
     ) -> Event[P]:
         """Publish `data` unless the stream has it, wait until it is stored, and return the event, with its number if
         it was stored just now.
 
-        `since`: the instant of the fact, or earlier. `again`: it may have been published before, so the stream is
-        searched from `since` on, as its duplicate window may be over.
+        `since`: the instant of the fact, or earlier; `after`: a `position` from before it was first published. `again`:
+        it may have been published before, so the stream is searched from there on, as its duplicate window may be over;
+        without `after` from `since` on, by clocks that may differ.
         Raises nats.errors.Error if the stream didn't store it, TooLarge if it never will, Transient if other replicas
         won every race.
         """
@@ -106,13 +109,21 @@ class Feed:
         known = self._subject(subject)
         async with known.lock:
             try:
-                if not await self._is_there(subject, known, event.id, since, look=again or self._is_old(since)):
+                start, look = since if after is None else after, again or self._is_old(since)
+                if not await self._is_there(subject, known, event.id, start, look=look):
                     event = await self._stored(subject, known, event)
             except BaseException:  # the message may have been stored: read the subject before the next one
                 known.last = None
                 raise
         metrics.PUBLISHED.labels(event.source, channel.name).inc()
         return event
+
+    async def position(self) -> int:
+        """A number of the stream: whatever is published from now on gets a higher one. Raises nats.errors.Error."""
+        if self._position is None:
+            info = await self._bus.jetstream.stream_info(FEED)
+            self._position = max(info.state.last_seq, self._position or 0)
+        return self._position
 
     async def keep_counts(self) -> None:
         """Save the numbers every few seconds; a loop for the background."""
@@ -144,12 +155,19 @@ class Feed:
     def _is_old(self, since: datetime) -> bool:
         return self._clock() - since > FRESH
 
-    async def _is_there(self, subject: str, known: _Subject, event_id: str, since: datetime, *, look: bool) -> bool:
+    async def _is_there(
+        self, subject: str, known: _Subject, event_id: str, start: datetime | int, *, look: bool
+    ) -> bool:
         """True if the stream has the event. Without `look`, only checked if the subject is unknown."""
         if known.last is not None and not look:
             return False
-        last, begin = await self._read_last(subject, known), since - CLOCKS_APART
-        if last is None or last.at < begin:
+        last = await self._read_last(subject, known)
+        if last is None:
+            return False
+        if isinstance(start, int):
+            return last.seq > start and any(each.id == event_id for each in await self._log.after(subject, start))
+        begin = start - CLOCKS_APART
+        if last.at < begin:
             return False
         return last.id == event_id or any(each.id == event_id for each in await self._log.since(subject, begin))
 
@@ -191,6 +209,8 @@ class Feed:
             known.last = None
             return None
         known.last, known.count = ack.seq, known.count + 1
+        if self._position is not None:
+            self._position = max(self._position, ack.seq)
         self._unsaved[subject] = known.count
         return event
 

@@ -127,7 +127,8 @@ def _facts(service: str) -> Iterable[str]:
     yield from (f"{API}.STREAM.INFO.{stream}" for stream in MEASURES.get(service, ()))
     if any(channel.sequenced and service in channel.producers for channel in CHANNELS.values()):
         yield from (
-            f"{API}.{verb}" for verb in (f"STREAM.MSG.GET.{FEED}", f"DIRECT.GET.{FEED}", f"DIRECT.GET.{FEED}.>")
+            f"{API}.{verb}"
+            for verb in (f"STREAM.INFO.{FEED}", f"STREAM.MSG.GET.{FEED}", f"DIRECT.GET.{FEED}", f"DIRECT.GET.{FEED}.>")
         )
 
 

@@ -18,6 +18,7 @@ def changing(delivery: Delivery) -> Document:
     written: Document = {
         "claimed": delivery.claimed,
         "starting": delivery.starting,
+        "feed_position": delivery.feed_position,
         "state": delivery.state.value,
         "targets": [_target_document(target) for target in delivery.targets],
     }

@@ -141,6 +141,9 @@ class InMemoryFeedPublisher:
         self.facts: list[Fact] = []
         self.again: list[bool] = []
 
+    async def position(self) -> int:
+        return len(self.facts)
+
     async def publish(self, facts: Sequence[Fact], *, of: Delivery, again: bool = False) -> None:
         if self.failures:
             raise self.failures.pop(0)

@@ -13,6 +13,9 @@ class NatsFeedPublisher:
     def __init__(self, publish: Publish, feed: Feed) -> None:
         self._publish, self._feed = publish, feed
 
+    async def position(self) -> int:
+        return await self._feed.position()
+
     async def publish(self, facts: Sequence[Fact], *, of: Delivery, again: bool = False) -> None:
         if not facts:
             return
@@ -25,5 +28,12 @@ class NatsFeedPublisher:
             await self._publish(fact.channel, fact.data, caused_by=cause, step=fact.step, trace=trace)
             return
         await self._feed(
-            fact.channel, fact.data, caused_by=cause, step=fact.step, trace=trace, since=fact.since, again=again
+            fact.channel,
+            fact.data,
+            caused_by=cause,
+            step=fact.step,
+            trace=trace,
+            since=fact.since,
+            again=again,
+            after=of.feed_position,
         )

@@ -61,7 +61,7 @@ class Deliver:
         )
         again = stored is not None and not stored.starting
         if stored is None or stored.starting:
-            planned = self._planned(event, robot) if stored is None else planned_of(stored)
+            planned = planned_of(stored) if stored is not None else await self._planned(event, robot)
             try:
                 first = await self._first(planned, robot)
             except RequestDropped:
@@ -77,7 +77,7 @@ class Deliver:
             return None
         return await self.deliveries.find(request.request_id)
 
-    def _planned(self, event: Event[DeliveryRequestedV1], robot: Robot | None) -> Delivery:
+    async def _planned(self, event: Event[DeliveryRequestedV1], robot: Robot | None) -> Delivery:
         """The delivery before anything is done."""
         request = event.data
         targets: list[Target] = []
@@ -92,6 +92,7 @@ class Deliver:
             accepted_at=self.clock(),
             traceparent=event.traceparent,
             targets=targets,
+            feed_position=await self.publisher.position(),
         )
 
     async def _first(self, planned: Delivery, robot: Robot | None) -> Delivery:

@@ -38,8 +38,9 @@ class Finish:
     publisher: FeedPublisher
 
     async def __call__(self, changed: Delivery) -> None:
-        changed = changed.model_copy(update={"starting": False})
         unpublished = any(target.unpublished for target in changed.targets)
+        position = await self.publisher.position() if unpublished else changed.feed_position
+        changed = changed.model_copy(update={"starting": False, "feed_position": position})
         if not await self.deliveries.save(changed if unpublished else published(changed)):
             logger(service="delivery-center").warning("claim lost", request_id=changed.request_id)
         elif unpublished:

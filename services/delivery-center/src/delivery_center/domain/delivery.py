@@ -70,6 +70,7 @@ class Delivery(Part):
     `due_at` is when a sweeper claims it: at its next attempt, or when a claim expires. `claimed` is true in between.
     `revision` grows with every claim and fences the writes of earlier owners. `starting`: stored before its first
     attempts, whose outcomes aren't stored yet. `replay_of` is the request whose result this one replays.
+    `feed_position`: facts that aren't known to be published are behind it in the feed, if anywhere.
     """
 
     request_id: str
@@ -86,6 +87,7 @@ class Delivery(Part):
     claimed: bool = False
     revision: int = 0
     starting: bool = False
+    feed_position: int | None = None
 
     @property
     def settled(self) -> bool:

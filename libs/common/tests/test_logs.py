@@ -3,23 +3,12 @@
 import io
 import json
 import logging
-from collections.abc import Iterator
 
 import pytest
-import structlog
 
 from rota_common.runtime import logs
 
-
-@pytest.fixture(autouse=True)
-def as_before() -> Iterator[None]:
-    """Logging is the process's: leave it as it was found."""
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    yield
-    structlog.reset_defaults()
-    root.handlers[:] = handlers
-    root.setLevel(level)
+pytestmark = pytest.mark.usefixtures("logging_as_before")
 
 
 def configured(**given: str | bool) -> io.StringIO:

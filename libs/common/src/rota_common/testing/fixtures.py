@@ -1,6 +1,7 @@
 """Fixtures: a nats-server per test or per module, a mongod per session with a database prefix per test."""
 
 import asyncio
+import logging
 import shutil
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from uuid import uuid4
 
 import pytest
 import pytest_asyncio
+import structlog
 
 from rota_common import topology
 from rota_common.bus.middlewares import AnyHandler, Middleware, wrap
@@ -49,6 +51,17 @@ def _wrap_twice(handler: AnyHandler, middlewares: Sequence[Middleware]) -> AnyHa
     """What stands in for a service in a test counts what it hears, so it hears it once."""
     stand_in = handler.__module__.startswith("tests.")
     return wrap(handler if stand_in else chaos.twice(handler), middlewares)
+
+
+@pytest.fixture
+def logging_as_before() -> Iterator[None]:
+    """Logging is the process's: leave it as it was found."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    structlog.reset_defaults()
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 @pytest.fixture(scope="session")

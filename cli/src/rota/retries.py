@@ -29,7 +29,8 @@ async def retry_by_id(api: Api, execution_ids: Sequence[str], how: Json, into: R
             into.retried.append(await api.of_team("POST", path, json=how, timeout=TIMEOUT_S))
         except ApiError as error:
             if error.status not in ABOUT_ONE:
-                raise _counted(error, into)
+                _count(error, into)
+                raise
             into.refused.append({"execution_id": each, "code": error.code, "message": error.what})
 
 
@@ -40,7 +41,8 @@ async def retry_range(api: Api, which: Mapping[str, str], how: Json, into: Retri
         try:
             page = await api.of_team("POST", "/executions/retry", json=wanted, timeout=TIMEOUT_S)
         except CliError as error:
-            raise _counted(error, into)
+            _count(error, into)
+            raise
         into.retried += page["retried"]
         into.refused += page["refused"]
         if not page["next"]:
@@ -48,6 +50,5 @@ async def retry_range(api: Api, which: Mapping[str, str], how: Json, into: Retri
         wanted["after"] = page["next"]
 
 
-def _counted(error: CliError, into: Retries) -> CliError:
+def _count(error: CliError, into: Retries) -> None:
     error.details.append(f"retried before the error: {len(into.retried)}; asked again, none of them runs twice")
-    return error

@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from rota_common.clock import Clock
 from rota_common.errors import Transient
@@ -52,12 +52,13 @@ class PageMark:
         until, _, after = text.partition("~")
         try:
             parsed = datetime.fromisoformat(until)
-        except ValueError:
-            parsed = None
-        if parsed is None or parsed.tzinfo is None or not after:
+            at = parsed.astimezone(UTC) if parsed.tzinfo else None
+        except (ValueError, OverflowError):
+            at = None
+        if at is None or not after:
             problem = FieldProblem("after", "expected it as the next of an earlier answer")
             raise Invalid("invalid_request", "the request is not valid", fields=[problem])
-        return cls(parsed, after)
+        return cls(at, after)
 
     def __str__(self) -> str:
         return f"{self.until.isoformat()}~{self.after}"

@@ -1,4 +1,4 @@
-"""What can be retried, asked by message: pages of what was rejected or failed, and the trigger itself."""
+"""The questions of retries by message: pages of what was rejected or failed, and the trigger itself."""
 
 from rota_common.testing.samples import TEAM, a_robot
 from rota_contracts import catalog

@@ -104,7 +104,7 @@ async def test_pressed_twice_it_is_the_same_new_run(acme: Gateway, scheduler: Sc
         (TriggerReply(trigger_id="t", state=TriggerState.PARKED, trigger=old()), (409, "execution_goes_on")),
         (done(status=ExecStatus.COMPLETED), (409, "execution_completed")),
         (rejected(reason=RejectReason.FAILED), (409, "dead_letter")),
-        (rejected(member="nobody"), (404, "robot_not_found")),
+        (rejected(member="missing"), (404, "robot_not_found")),
         (TriggerReply(trigger_id="t", state=TriggerState.REJECTED), (503, "unavailable")),  # of an older scheduler
     ],
 )
@@ -175,7 +175,7 @@ async def test_of_a_range_one_that_can_not_run_again_stops_no_other(
     scheduler.ended = {
         "e1": rejected(),
         "e2": rejected("e2", RejectReason.FAILED),
-        "e3": rejected("e3", member="nobody"),
+        "e3": rejected("e3", member="missing"),
         "e4": done("e4"),
         "e5": rejected("e5"),
     }

@@ -51,7 +51,7 @@ def new_trigger(old: TriggerReceivedV1, execution_id: str, *, rev: int, at: date
 
 
 def check_calls(execution_id: str, run: Execution | None) -> None:
-    """Raises Conflict if a call of the ended run may have happened without anybody knowing."""
+    """Raises Conflict if a call of the ended run may have happened without a record of it."""
     if run is None:
         text = f"no record of {execution_id} is kept, so whether it called anything is unknown: retry it with force"
         raise Conflict("unknown_outcome", text)

@@ -72,7 +72,8 @@ class RetryExecutions:
 
     async def __call__(self, wanted: ListRetryable, how: RetryOptions) -> RetryPage:
         """`wanted.after` is the `next` of the page before."""
-        mark = PageMark.parse(wanted.after) if wanted.after else PageMark(wanted.until or self.clock())
+        now = self.clock()
+        mark = PageMark.parse(wanted.after) if wanted.after else PageMark(min(wanted.until or now, now))
         page = await self.schedule.retryable(wanted.model_copy(update={"until": mark.until, "after": mark.after}))
         turns = asyncio.Semaphore(AT_ONCE)
 

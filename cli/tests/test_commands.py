@@ -122,7 +122,16 @@ def test_all_commands_are_there() -> None:
         *("intervene", "answer", "pause", "resume", "stop", "replay"),
         *("plan", "plan add", "plan update", "plan remove"),
         *("keys", "keys create", "keys delete", "subscriptions", "subscriptions add", "subscriptions remove"),
-        *("executions", "executions show", "dead list", "dead show", "dead redrive", "webhook send", "webhook ask"),
+        *(
+            "executions",
+            "executions show",
+            "executions retry",
+            "dead list",
+            "dead show",
+            "dead redrive",
+            "webhook send",
+            "webhook ask",
+        ),
         *("kb put", "kb search", "kb remove", "attachments put", "attachments get", "attachments delete", "audit"),
         *(
             "deliveries",

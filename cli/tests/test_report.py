@@ -101,6 +101,7 @@ def test_a_new_run_has_only_a_head() -> None:
         "robot     acme/leader, rev 3",
         "trigger   human, 2026-03-02 09:00:00",
     ]
+    assert lines(trigger=TRIGGER | {"retry_of": "e0"})[-1] == "retry of  e0"
 
 
 def test_each_phase_has_its_start_and_duration() -> None:

@@ -25,6 +25,7 @@ from rota.commands import (
     replay,
     replay_deliveries,
     retry_deliveries,
+    retry_executions,
     robots,
     secrets,
     sources,
@@ -54,6 +55,7 @@ for group in (up, demo, apply, trigger, intervene, control, clock, watch, replay
     group.register(app)
 replay_deliveries.register(deliveries.app)
 retry_deliveries.register(deliveries.app)
+retry_executions.register(executions.app)
 for name, commands in (
     ("robots", robots.app),
     ("plan", plan.app),

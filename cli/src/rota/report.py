@@ -30,6 +30,8 @@ def _head(run: Execution) -> Iterator[str]:
     yield f"execution {run.execution_id}  {run.status.value}  (phase {run.phase.value}, {run.executor_mode.value})"
     yield f"robot     {run.team_id}/{run.member_id}, rev {run.robot_rev}"
     yield f"trigger   {run.trigger.type.value}, {utc_time(run.trigger.received_at)}"
+    if run.trigger.retry_of:
+        yield f"retry of  {run.trigger.retry_of}"
     if run.deadline_at is not None and not run.status.over:
         yield f"deadline  {utc_time(run.deadline_at)}"
     if run.question is not None:

@@ -21,6 +21,7 @@ from rota_contracts.messages import (
     parking,
     plan,
     replay,
+    retry,
     robot_facts,
     robot_state,
     secrets,
@@ -148,6 +149,7 @@ AUDIT_RECORDED       = channel("audit.recorded",       audit.AuditRecordedV1,   
 ACTIVITY             = channel("activity.observed",    activity.ActivityV1,                stream=None,         producers="executor",        consumers="anyone")
 
 READ_TRIGGER    = question("read_trigger",    execution.ReadTrigger,    execution.TriggerReply,      to="scheduler", asked_by="trigger-gateway")
+LIST_RETRYABLE  = question("list_retryable",  retry.ListRetryable,      retry.RetryablePage,         to="scheduler", asked_by="trigger-gateway")
 READ_ROBOTS     = question("read_robots",     robot_state.ReadRobots,      robot_state.RobotsReply,        to="scheduler", asked_by="trigger-gateway")
 LIST_WAITING    = question("list_waiting",    goal_merge.ListWaiting,      goal_merge.WaitingPage,      to="scheduler", asked_by="executor")
 MERGE_INTO      = question("merge_into",      goal_merge.MergeInto,        goal_merge.MergeReply,             to="scheduler", asked_by="executor")

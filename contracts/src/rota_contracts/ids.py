@@ -39,6 +39,12 @@ def request_trigger_id(team: str, member: str, key: str) -> str:
     return derived_id("requested trigger", team, member, key)
 
 
+def retry_trigger_id(team: str, execution_id: str) -> str:
+    """The id of the trigger that retries an execution: one for each, however often it is asked for. A word of its own,
+    as above."""
+    return derived_id("retried trigger", team, execution_id)
+
+
 def clock_trigger_id(team: str, member: str, scheduled_at: datetime) -> str:
     """The id of the trigger of a robot's clock at this instant."""
     return derived_id("trigger", team, member, scheduled_at)

@@ -14,8 +14,9 @@ from rota_contracts.messages.control import (
     Withdraw,
     WithdrawReply,
 )
-from rota_contracts.messages.execution import ExecStatus, TriggerReply, TriggerState
+from rota_contracts.messages.execution import ExecStatus, Execution, TriggerReply, TriggerState
 from rota_contracts.messages.plan import ChangePlan, ChangePlanReply
+from rota_contracts.messages.retry import ListRetryable, RetryablePage
 from rota_contracts.messages.robot_state import RobotState
 from trigger_gateway.runs.control_executions import PATIENCE_S, ControlExecutions
 
@@ -28,6 +29,9 @@ class NeverThere:
 
     async def intervene(self, word: Intervene) -> InterveneReply:
         return InterveneReply()
+
+    async def find(self, team: str, execution_id: str) -> Execution | None:
+        return None
 
     async def status(self, team: str, execution_id: str) -> ExecStatus | None:
         return None
@@ -42,8 +46,11 @@ class Admitted:
     async def change_plan(self, change: ChangePlan) -> ChangePlanReply:
         return ChangePlanReply()
 
-    async def find(self, team: str, execution_id: str) -> TriggerReply:
+    async def find(self, team: str, execution_id: str, *, with_trigger: bool = False) -> TriggerReply:
         return TriggerReply(trigger_id="", state=TriggerState.ADMITTED)
+
+    async def retryable(self, question: ListRetryable) -> RetryablePage:
+        return RetryablePage(executions=[])
 
     async def standing(
         self, team: str, members: Sequence[str], *, upcoming: int = 0, within: float | None = None

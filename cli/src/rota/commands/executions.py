@@ -11,7 +11,7 @@ from rota.running import with_api
 from rota_contracts.messages.delivery import DeliveryReply
 from rota_contracts.messages.execution import ExecStatus, Execution
 
-app = typer.Typer(help="List the team's runs, or show one.", invoke_without_command=True)
+app = typer.Typer(help="List the team's runs, show one, or retry some.", invoke_without_command=True)
 
 
 @app.callback(epilog="Example: `rota executions --member lead-processor --status failed`")
@@ -23,7 +23,7 @@ def listed(
     after: Annotated[str, typer.Option(help="Continue after the previous page, which shows the value.")] = "",
     json: JsonFlag = False,
 ) -> None:
-    """List the team's runs, or show one."""
+    """List the team's runs, show one, or retry some."""
     if context.invoked_subcommand is not None:
         return
     wanted: dict[str, str | int] = {"page": page}

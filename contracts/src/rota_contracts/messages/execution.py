@@ -11,7 +11,7 @@ from rota_contracts.messages.learning import Lesson
 from rota_contracts.messages.memory import SharedEntry
 from rota_contracts.messages.run_history import Intervention, PendingQuestion, PhaseTime
 from rota_contracts.messages.text import Text
-from rota_contracts.messages.trigger import ExecutorMode, Message, TriggerReceivedV1
+from rota_contracts.messages.trigger import ExecutorMode, Message, RejectReason, TriggerReceivedV1
 from rota_contracts.messages.validation import ValidationResult, ValidationRule
 from rota_contracts.model import Instant, Json, Name, Part, Payload
 from rota_contracts.robots.clock import ClockContext
@@ -266,6 +266,7 @@ class ReadTrigger(Part):
     team_id: Name
     trigger_id: str
     execution_id: str | None = Field(default=None, description="reads the trigger of this execution instead")
+    with_trigger: bool = Field(default=False, description="the reply carries the trigger itself")
 
 
 class TriggerReply(Part):
@@ -276,6 +277,8 @@ class TriggerReply(Part):
     execution_id: str | None = None
     status: ExecStatus | None = Field(default=None, description="once the execution has ended")
     message: str = ""
+    reason: RejectReason | None = Field(default=None, description="rejected: the reason, for programs")
+    trigger: TriggerReceivedV1 | None = Field(default=None, description="the trigger itself, if it was asked for")
 
 
 def excerpt(value: Any, limit: int = 500) -> str:

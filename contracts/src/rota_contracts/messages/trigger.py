@@ -77,6 +77,7 @@ class TriggerReceivedV1(Payload):
     locale: str | None = None
     robot_rev: int | None = Field(default=None, description="the robot's revision at the gateway")
     scheduled_at: Instant | None = Field(default=None, description="clock: when it was due")
+    retry_of: str | None = Field(default=None, description="the rejected or failed execution that is retried")
 
 
 class TriggerAdmittedV1(Payload):

@@ -35,6 +35,8 @@ class FindTrigger:
             execution_id=None if stored.refusal else wanted,
             status=stored.status,
             message=_message(stored),
+            reason=stored.refusal.reason if stored.refusal else None,
+            trigger=stored.trigger if question.with_trigger else None,
         )
 
 

@@ -16,6 +16,7 @@ def build_handlers(use: UseCases) -> Router:
     router.on(catalog.EXECUTION_FINISHED, use.dispatcher.take, slots=MAX_BATCH, gate=gate)
     router.on(catalog.ROBOT_DELETED, use.remove_robot, gate=gate)
     router.answer(catalog.READ_TRIGGER, use.find_trigger)
+    router.answer(catalog.LIST_RETRYABLE, use.find_retryable)
     router.answer(catalog.WITHDRAW, use.cancel_queued)
     router.answer(catalog.CHANGE_PLAN, use.change_plans)
     router.answer(catalog.LIST_PLANS, use.change_plans.list)

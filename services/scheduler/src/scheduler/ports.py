@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from rota_common.page_cursor import PageCursor
 from rota_contracts.messages.control import Withdraw, WithdrawReply
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.goal_merge import ListWaiting, MergeInto, Waiting
 from rota_contracts.messages.plan import PlanItem
+from rota_contracts.messages.retry import ListRetryable, Retryable
 from rota_contracts.messages.trigger import TriggerReceivedV1
 from rota_contracts.robots.robot import Robot
 from scheduler.batch import Batch, CancelRequest, StoredTrigger
@@ -158,6 +160,14 @@ class RobotQueues(Protocol):
         ...
 
 
+class EndedTriggers(Protocol):
+    """Triggers that were rejected, or whose executions have ended."""
+
+    async def retryable(self, question: ListRetryable, *, after: PageCursor | None) -> list[Retryable]:
+        """Those rejected or failed, but for those that a person stopped; the earliest end first, then by id."""
+        ...
+
+
 class CancelRequests(Protocol):
     """Requests to cancel what waits. Any replica stores one; the dispatcher handles it, in the batch that cancels."""
 
@@ -231,3 +241,4 @@ class Adapters:
     clocks: Clocks
     cancel_requests: CancelRequests
     robot_queues: RobotQueues
+    ended: EndedTriggers

@@ -13,6 +13,7 @@ from scheduler.change_plans import ChangePlans
 from scheduler.dispatch_signals import DispatchSignals
 from scheduler.dispatcher import Dispatcher, Timeouts
 from scheduler.event_publisher import EventPublisher
+from scheduler.find_retryable import FindRetryable
 from scheduler.find_trigger import FindTrigger
 from scheduler.merge_goals import MergeGoals
 from scheduler.ports import Adapters
@@ -41,6 +42,7 @@ class UseCases:
     change_plans: ChangePlans
     cancel_queued: CancelQueued
     find_trigger: FindTrigger
+    find_retryable: FindRetryable
     merge_goals: MergeGoals
     read_robot_states: ReadRobotStates
     remove_robot: RemoveRobot
@@ -100,6 +102,7 @@ class UseCases:
             change_plans=change_plans,
             cancel_queued=CancelQueued(cancel_requests=adapters.cancel_requests, wake=signals.wake, clock=clock),
             find_trigger=FindTrigger(queue=adapters.queue),
+            find_retryable=FindRetryable(ended=adapters.ended),
             merge_goals=MergeGoals(robot_queues=adapters.robot_queues),
             read_robot_states=ReadRobotStates(
                 robots=robots, clocks=adapters.clocks, robot_queues=adapters.robot_queues, clock=clock

@@ -31,6 +31,8 @@ from trigger_gateway.runs.control_executions import ControlExecutions
 from trigger_gateway.runs.control_robots import ControlRobots
 from trigger_gateway.runs.intervene_robot import InterveneRobot
 from trigger_gateway.runs.request_run import RequestRun
+from trigger_gateway.runs.retry_execution import RetryExecution
+from trigger_gateway.runs.retry_executions import RetryExecutions
 from trigger_gateway.secrets.manage_secrets import ManageSecrets
 from trigger_gateway.secrets.read_secrets import ReadSecrets
 from trigger_gateway.secrets.reseal_secrets import ResealSecrets
@@ -66,6 +68,8 @@ class UseCases:
     receive_webhook: ReceiveWebhook
     admit_work: AdmitWork
     request_run: RequestRun
+    retry_execution: RetryExecution
+    retry_executions: RetryExecutions
     intervene_robot: InterveneRobot
     control: ControlExecutions
     control_robots: ControlRobots
@@ -132,6 +136,15 @@ class UseCases:
             clock=clock,
             new_id=_new_id,
         )
+        retry_execution = RetryExecution(
+            robots=adapters.robots,
+            triggers=messaging.triggers,
+            outcomes=messaging.outcomes,
+            executions=messaging.executions,
+            schedule=messaging.schedule,
+            backlogs=backlogs,
+            clock=clock,
+        )
         control = ControlExecutions(executions=messaging.executions, schedule=messaging.schedule, new_id=_new_id)
         return cls(
             authenticate=Authenticate(teams=adapters.teams, keys=adapters.keys, admin_key=admin_key or None),
@@ -179,6 +192,8 @@ class UseCases:
             ),
             admit_work=admit_work,
             request_run=request_run,
+            retry_execution=retry_execution,
+            retry_executions=RetryExecutions(schedule=messaging.schedule, retry=retry_execution, clock=clock),
             intervene_robot=InterveneRobot(
                 robots=adapters.robots,
                 executions=messaging.executions,

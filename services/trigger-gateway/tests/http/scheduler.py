@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from rota_common.bus.router import Router
 from rota_common.runtime.service import Runtime, Service
@@ -10,6 +11,7 @@ from rota_common.testing.in_memory_bus import InMemoryBus
 from rota_contracts.catalog import (
     CHANGE_PLAN,
     LIST_PLANS,
+    LIST_RETRYABLE,
     READ_ROBOTS,
     READ_TRIGGER,
     TRIGGER_ADMITTED,
@@ -34,6 +36,7 @@ from rota_contracts.messages.plan import (
     PlanPage,
     PlanState,
 )
+from rota_contracts.messages.retry import ListRetryable, Retryable, RetryablePage, RetryableStatus
 from rota_contracts.messages.robot_state import ReadRobots, RobotsReply, RobotState
 from rota_contracts.messages.trigger import (
     RejectReason,
@@ -47,7 +50,8 @@ from rota_contracts.messages.trigger import (
 class Scheduler:
     """Admits every trigger, or refuses it when `refuses` says why; answers what has become of it.
 
-    `queued` and `admitted` are executions of the robot leader; `plans` is what is planned, by id; `states` is how the
+    `queued` and `admitted` are executions of the robot leader; `ended` are the triggers of those that are over, by
+    execution, in the order of their ends; `plans` is what is planned, by id; `states` is how the
     team's robots stand, by name.
     """
 
@@ -57,6 +61,7 @@ class Scheduler:
     seen: list[TriggerReceivedV1] = field(default_factory=list)
     queued: list[str] = field(default_factory=list)
     admitted: list[str] = field(default_factory=list)
+    ended: dict[str, TriggerReply] = field(default_factory=dict)
     withdrawals: list[Withdraw] = field(default_factory=list)
     changes: list[ChangePlan] = field(default_factory=list)
     plans: dict[str, PlanItem] = field(default_factory=dict)
@@ -69,6 +74,7 @@ class Scheduler:
         router = Router()
         router.on(TRIGGER_RECEIVED, self._on_trigger)
         router.answer(READ_TRIGGER, self._read)
+        router.answer(LIST_RETRYABLE, self._list_retryable)
         router.answer(WITHDRAW, self._withdraw)
         router.answer(CHANGE_PLAN, self._change_plan)
         router.answer(LIST_PLANS, self._list_plans)
@@ -96,6 +102,10 @@ class Scheduler:
 
     async def _read(self, question: ReadTrigger) -> TriggerReply:
         if question.execution_id is not None:
+            if over := self.ended.get(question.execution_id):
+                return over if question.with_trigger else over.model_copy(update={"trigger": None})
+            if any(execution_id(trigger.trigger_id) == question.execution_id for trigger in self.seen):
+                return TriggerReply(trigger_id="", state=TriggerState.RUNNING, message="it runs")
             states = dict.fromkeys(self.admitted, TriggerState.ADMITTED) | dict.fromkeys(
                 self.queued, TriggerState.QUEUED
             )
@@ -108,6 +118,25 @@ class Scheduler:
             return TriggerReply(trigger_id=question.trigger_id, state=TriggerState.REJECTED, message=text)
         run = execution_id(question.trigger_id)
         return TriggerReply(trigger_id=question.trigger_id, state=TriggerState.RUNNING, execution_id=run)
+
+    async def _list_retryable(self, question: ListRetryable) -> RetryablePage:
+        """A second apart, in pages; their place is the cursor."""
+        found = [
+            Retryable(
+                execution_id=each,
+                member_id=over.trigger.member_id,
+                trigger_type=over.trigger.type,
+                status=RetryableStatus.REJECTED if over.reason else RetryableStatus.FAILED,
+                ended_at=over.trigger.received_at + timedelta(seconds=index),
+            )
+            for index, (each, over) in enumerate(self.ended.items())
+            if over.trigger is not None
+        ]
+        start = int(question.after or 0)
+        wanted = [each for each in found if question.until is None or each.ended_at < question.until]
+        shown = [each for each in wanted if question.status in (None, each.status)][start:][: question.limit]
+        more = len(shown) == question.limit
+        return RetryablePage(executions=shown, next=str(start + question.limit) if more else "")
 
     async def _withdraw(self, what: Withdraw) -> WithdrawReply:
         self.withdrawals.append(what)

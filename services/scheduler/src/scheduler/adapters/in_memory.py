@@ -3,6 +3,7 @@
 from rota_common.clock import Clock, now
 from scheduler.adapters.in_memory_clocks import InMemoryClocks
 from scheduler.adapters.in_memory_definitions import InMemoryDefinitions
+from scheduler.adapters.in_memory_ended_triggers import InMemoryEndedTriggers
 from scheduler.adapters.in_memory_plans import InMemoryPlans
 from scheduler.adapters.in_memory_queue import InMemoryCancelRequests, InMemoryQueue
 from scheduler.adapters.in_memory_robot_queues import InMemoryRobotQueues
@@ -20,4 +21,5 @@ def in_memory(clock: Clock = now, *, lease: float = 2.0) -> Adapters:
         clocks=InMemoryClocks(),
         cancel_requests=InMemoryCancelRequests(queue, clock=clock),
         robot_queues=InMemoryRobotQueues(queue),
+        ended=InMemoryEndedTriggers(queue),
     )

@@ -5,6 +5,7 @@ from rota_common.runtime.service import Service
 from rota_common.stores.mongo import Mongo
 from scheduler.adapters.mongo_cancel_requests import MongoCancelRequests
 from scheduler.adapters.mongo_clocks import MongoClocks
+from scheduler.adapters.mongo_ended_triggers import MongoEndedTriggers
 from scheduler.adapters.mongo_plans import MongoPlans
 from scheduler.adapters.mongo_queue import MongoQueue
 from scheduler.adapters.mongo_robot_queues import MongoRobotQueues
@@ -20,9 +21,10 @@ def real(settings: Settings, service: Service) -> Adapters:
     clocks = MongoClocks(mongo.database)
     cancel_requests = MongoCancelRequests(mongo.database)
     robot_queues = MongoRobotQueues(mongo.database)
+    ended = MongoEndedTriggers(mongo.database)
 
     async def prepare() -> None:
-        for store in (queue, plans, clocks, cancel_requests, robot_queues):
+        for store in (queue, plans, clocks, cancel_requests, robot_queues, ended):
             await store.prepare()
 
     service.on_start(prepare)
@@ -35,4 +37,5 @@ def real(settings: Settings, service: Service) -> Adapters:
         clocks=clocks,
         cancel_requests=cancel_requests,
         robot_queues=robot_queues,
+        ended=ended,
     )

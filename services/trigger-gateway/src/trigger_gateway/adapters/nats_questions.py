@@ -10,6 +10,7 @@ from rota_contracts.catalog import (
     CHANGE_PLAN,
     CONTROL,
     INTERVENE,
+    LIST_RETRYABLE,
     READ_EXECUTION,
     READ_ROBOTS,
     READ_TRIGGER,
@@ -17,8 +18,9 @@ from rota_contracts.catalog import (
 )
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.control import Control, ControlReply, Intervene, InterveneReply, Withdraw, WithdrawReply
-from rota_contracts.messages.execution import ExecStatus, ReadExecution, ReadTrigger, TriggerReply
+from rota_contracts.messages.execution import ExecStatus, Execution, ReadExecution, ReadTrigger, TriggerReply
 from rota_contracts.messages.plan import ChangePlan, ChangePlanReply
+from rota_contracts.messages.retry import ListRetryable, RetryablePage
 from rota_contracts.messages.robot_state import ReadRobots, RobotState
 from trigger_gateway import rpc
 from trigger_gateway.problems import Invalid
@@ -34,12 +36,16 @@ class NatsExecutions:
     async def intervene(self, intervention: Intervene) -> InterveneReply:
         return await rpc.call(self.ask, INTERVENE, intervention)
 
+    async def find(self, team: str, execution_id: str) -> Execution | None:
+        question = ReadExecution(team_id=team, execution_id=execution_id)
+        return (await rpc.call(self.ask, READ_EXECUTION, question)).execution
+
     async def status(self, team: str, execution_id: str) -> ExecStatus | None:
         try:
-            read = await rpc.call(self.ask, READ_EXECUTION, ReadExecution(team_id=team, execution_id=execution_id))
+            found = await self.find(team, execution_id)
         except (Transient, Invalid):
             return None
-        return read.execution.status if read.execution else None
+        return found.status if found else None
 
 
 @dataclass(frozen=True)
@@ -63,9 +69,12 @@ class NatsSchedule:
     async def change_plan(self, change: ChangePlan) -> ChangePlanReply:
         return await rpc.call(self.ask, CHANGE_PLAN, change)
 
-    async def find(self, team: str, execution_id: str) -> TriggerReply:
-        request = ReadTrigger(team_id=team, trigger_id="", execution_id=execution_id)
+    async def find(self, team: str, execution_id: str, *, with_trigger: bool = False) -> TriggerReply:
+        request = ReadTrigger(team_id=team, trigger_id="", execution_id=execution_id, with_trigger=with_trigger)
         return await rpc.call(self.ask, READ_TRIGGER, request)
+
+    async def retryable(self, question: ListRetryable) -> RetryablePage:
+        return await rpc.call(self.ask, LIST_RETRYABLE, question, show_reason=True)
 
     async def states(
         self, team: str, members: Sequence[str], *, upcoming: int = 0, within: float | None = None

@@ -13,7 +13,10 @@ ADMINISTRATOR = "administrator"
 UNAUDITED = frozenset({"trigger", "check_clock", "replay_execution"})
 """Routes of other methods than GET that change nothing, or that leave a record of their own with each call."""
 
-NAMES = ("member_id", "rev", "key_id", "role", "name", "file_id", "replay_id", "execution_id", "team_id", "subject")
+NAMES = (
+    *("member_id", "rev", "key_id", "role", "name", "file_id", "replay_id", "execution_id", "retry_of", "team_id"),
+    "subject",
+)
 """Fields of answers that name what was changed."""
 
 FIELDS_SHOWN, NAME_SHOWN = 20, 200

@@ -83,7 +83,7 @@ async def trigger(
     return run_result(team, answer)
 
 
-@router.get("/triggers/{trigger_id}", summary="Read a trigger")
+@router.get("/triggers/{trigger_id}", summary="Read a trigger", response_model_exclude={"trigger"})
 async def read_trigger(team: Name, trigger_id: str, use: UseCasesDep) -> TriggerView:
     line = await use.inbound.by_trigger(team, trigger_id)
     read = await rpc.call(use.ask, READ_TRIGGER, ReadTrigger(team_id=team, trigger_id=trigger_id))

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from rota_contracts.messages.control import Control, ControlReply, Intervene, InterveneReply, Withdraw, WithdrawReply
-from rota_contracts.messages.execution import ExecStatus, TriggerReply
+from rota_contracts.messages.execution import ExecStatus, Execution, TriggerReply
 from rota_contracts.messages.plan import ChangePlan, ChangePlanReply
+from rota_contracts.messages.retry import ListRetryable, RetryablePage
 from rota_contracts.messages.trigger import TriggerAdmittedV1, TriggerReceivedV1, TriggerRejectedV1
 
 
@@ -47,6 +48,10 @@ class Executions(Protocol):
 
     async def intervene(self, intervention: Intervene) -> InterveneReply: ...
 
+    async def find(self, team: str, execution_id: str) -> Execution | None:
+        """Its record; None if there is none."""
+        ...
+
     async def status(self, team: str, execution_id: str) -> ExecStatus | None:
         """None if there is none, or if the executor doesn't answer."""
         ...
@@ -59,8 +64,12 @@ class Schedule(Protocol):
 
     async def change_plan(self, change: ChangePlan) -> ChangePlanReply: ...
 
-    async def find(self, team: str, execution_id: str) -> TriggerReply:
+    async def find(self, team: str, execution_id: str, *, with_trigger: bool = False) -> TriggerReply:
         """The state of the execution's trigger; `unknown` if there is none."""
+        ...
+
+    async def retryable(self, question: ListRetryable) -> RetryablePage:
+        """Executions that were rejected or have failed. Raises Invalid for a wrong cursor."""
         ...
 
 

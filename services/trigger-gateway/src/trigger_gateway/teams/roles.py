@@ -20,7 +20,7 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
         "list_secrets",  # their names
     ),
     Role.MEMBER: (
-        *("trigger", "intervene", "replay_execution", "search"),
+        *("trigger", "intervene", "replay_execution", "retry_execution", "retry_executions", "search"),
         *("pause_execution", "resume_execution", "stop_execution"),
         *("replay_delivery", "replay_deliveries", "retry_delivery", "retry_deliveries"),
         *("put_attachment", "delete_attachment"),

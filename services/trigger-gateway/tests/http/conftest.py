@@ -2,11 +2,19 @@
 
 from collections.abc import AsyncIterator
 
+import pytest
 import pytest_asyncio
+import structlog
 
 from .harness import Gateway, gateway
 from .scheduler import Scheduler
 from .stand_ins import Executor
+
+
+@pytest.fixture(autouse=True)
+def plain_logs() -> None:
+    """Lines for people, whatever a test of the whole process has set up before."""
+    structlog.reset_defaults()
 
 
 @pytest_asyncio.fixture

@@ -75,7 +75,7 @@ class InMemoryJetStream:
             raise NotFoundError
         wanted = (each.subject for each in log.messages.values())
         subjects = Counter(subject for subject in wanted if matches(subjects_filter or "", subject))
-        state = SimpleNamespace(messages=len(log.messages), bytes=log.size, subjects=dict(subjects))
+        state = SimpleNamespace(messages=len(log.messages), bytes=log.size, last_seq=log.last, subjects=dict(subjects))
         return SimpleNamespace(config=SimpleNamespace(name=name, max_bytes=log.stream.max_bytes), state=state)
 
     async def get_msg(

@@ -105,7 +105,7 @@ class StreamLog:
     history: list[InMemoryMessage] = field(default_factory=list)
     size: int = 0
     _ids: dict[str, int] = field(default_factory=dict)
-    _last: int = 0
+    last: int = 0
 
     @property
     def name(self) -> str:
@@ -124,17 +124,17 @@ class StreamLog:
         expected = headers.get(EXPECTED_LAST)
         if expected is not None and int(expected) != (last := self.last_seq(subject)):
             raise APIError(code=400, err_code=WRONG_LAST_SEQUENCE, description=f"wrong last sequence: {last}")
-        message = InMemoryMessage(subject, data, dict(headers), self._last + 1, self.name, at)
+        message = InMemoryMessage(subject, data, dict(headers), self.last + 1, self.name, at)
         self._make_room(message.size)
-        self._last += 1
+        self.last += 1
         if self.stream.latest_only and (before := self.last_seq(subject)):
             self.remove(before)
-        self.messages[self._last] = message
+        self.messages[self.last] = message
         self.size += message.size
         self.history.append(message)
         if msg_id is not None:
-            self._ids[msg_id] = self._last
-        return Delivered(self.name, self._last), message
+            self._ids[msg_id] = self.last
+        return Delivered(self.name, self.last), message
 
     def _make_room(self, size: int) -> None:
         """For a message of this size: drop the oldest, or raise as a full server does."""
@@ -185,7 +185,7 @@ class Pending:
         self._delayed: set[asyncio.Task[None]] = set()
         self._fetching: deque[asyncio.Future[InMemoryMessage]] = deque()
         self._unhandled: set[int] = set()
-        self._last = 0
+        self.last = 0
 
     @property
     def idle(self) -> bool:
@@ -199,7 +199,7 @@ class Pending:
     @property
     def ack_floor(self) -> int:
         """The number up to which all its messages are handled."""
-        return min(self._unhandled) - 1 if self._unhandled else self._last
+        return min(self._unhandled) - 1 if self._unhandled else self.last
 
     def describe(self) -> str:
         return f"{len(self._waiting)} waiting, {len(self._in_hand)} in hand, {len(self._delayed)} to come again"
@@ -210,7 +210,7 @@ class Pending:
         )
         self._waiting.append(copy)
         self._unhandled.add(copy.seq)
-        self._last = copy.seq
+        self.last = copy.seq
         self._hand_out()
 
     async def fetch(self, batch: int = 1, timeout: float = 5) -> list[InMemoryMessage]:

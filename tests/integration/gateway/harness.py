@@ -25,6 +25,7 @@ from rota_common.testing.team_secrets import ForEveryTeam
 from rota_contracts.catalog import (
     CHANGE_PLAN,
     LIST_PLANS,
+    LIST_RETRYABLE,
     READ_ROBOTS,
     READ_TRIGGER,
     TRIGGER_ADMITTED,
@@ -45,6 +46,7 @@ from rota_contracts.messages.plan import (
     PlanPage,
     PlanState,
 )
+from rota_contracts.messages.retry import ListRetryable, RetryablePage
 from rota_contracts.messages.robot_state import ReadRobots, RobotsReply, RobotState
 from rota_contracts.messages.trigger import RejectReason, TriggerAdmittedV1, TriggerReceivedV1, TriggerRejectedV1
 from trigger_gateway.app import build
@@ -203,6 +205,7 @@ class Scheduler:
         router = Router()
         router.on(TRIGGER_RECEIVED, self._on_trigger)
         router.answer(READ_TRIGGER, self._read)
+        router.answer(LIST_RETRYABLE, self._list_retryable)
         router.answer(WITHDRAW, self._withdraw)
         router.answer(CHANGE_PLAN, self._change_plan)
         router.answer(LIST_PLANS, self._list_plans)
@@ -214,6 +217,9 @@ class Scheduler:
             yield self
         finally:
             await self.service.stop(1)
+
+    async def _list_retryable(self, _: ListRetryable) -> RetryablePage:
+        return RetryablePage(executions=[])
 
     async def _on_trigger(self, event: Event[TriggerReceivedV1]) -> None:
         trigger, at = event.data, self.service.runtime.clock()

@@ -11,6 +11,7 @@ import nats as nats_client
 import pytest
 from nats.aio.msg import Msg
 
+from executor.adapters import mongo_run_documents
 from rota.client import Api
 from rota.demo.external_systems import Hook, Inbox, webhook_receiver
 from rota.signing import signed_event
@@ -97,7 +98,7 @@ async def stored_execution(mongo_url: str, mongo_prefix: str, execution_id: str)
     document = await mongo.database["executions"].find_one({"_id": execution_id})
     await mongo.close()
     assert document is not None
-    return Execution.model_validate(document["run"]["execution"])
+    return mongo_run_documents.read(document).execution
 
 
 async def test_an_execution_survives_its_executor(system: System, mongo_url: str, mongo_prefix: str) -> None:

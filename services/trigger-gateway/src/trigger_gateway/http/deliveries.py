@@ -6,7 +6,7 @@ from uuid import uuid4
 
 from fastapi import Body, Path, Query, Request
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator
-from starlette.responses import PlainTextResponse
+from starlette.responses import Response
 
 from rota_contracts.catalog import LIST_DELIVERIES, READ_DELIVERY, REPLAY_DELIVERIES, RETRY_DELIVERIES
 from rota_contracts.messages.delivery import DeliveryReply, ReadDelivery
@@ -27,6 +27,7 @@ from trigger_gateway.http.dependencies import Strict, UseCasesDep, idempotency_k
 from trigger_gateway.problems import Conflict, FieldProblem, Invalid, NotFound
 from trigger_gateway.use_cases import UseCases
 
+MARKDOWN = "text/markdown"
 router = team_router("deliveries")
 
 ID_LIMIT = 200
@@ -136,11 +137,16 @@ async def read_delivery_request(team: Name, request_id: RequestId, use: UseCases
     return await _read(use, team, request_id)
 
 
-@router.get("/deliveries/{request_id}/body", summary="Read the body of a delivery: the whole report")
-async def read_delivery_body(team: Name, request_id: RequestId, use: UseCasesDep) -> PlainTextResponse:
+@router.get(
+    "/deliveries/{request_id}/body",
+    response_class=Response,
+    responses={200: {"content": {MARKDOWN: {"schema": {"type": "string"}}}}},
+    summary="Read the body of a delivery: the whole report",
+)
+async def read_delivery_body(team: Name, request_id: RequestId, use: UseCasesDep) -> Response:
     """Markdown. The feed refers to a long body instead of holding it."""
     read = await _read(use, team, request_id, with_body=True)
-    return PlainTextResponse(read.body or "", media_type="text/markdown")
+    return Response(read.body or "", media_type=MARKDOWN)
 
 
 @router.post("/deliveries/replay", status_code=202, summary="Replay a range of deliveries, page by page")

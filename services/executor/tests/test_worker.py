@@ -10,7 +10,7 @@ from services.executor.tests.harness import TIMEOUTS, HeldStep, WorkerHarness
 from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.domain.outcomes import Outcome, StepDelayed
 from executor.domain.run import Run, Waiting
-from executor.domain.steps import RequestDelivery, RequestLearning, RunTurn, Step
+from executor.domain.steps import RecallLessons, RequestDelivery, RequestLearning, RunTurn, Step
 from executor.worker import Timeouts
 from rota_common.errors import Transient
 from rota_common.testing.samples import NOON
@@ -184,7 +184,8 @@ async def test_a_dry_run_is_not_saved_before_something_leaves() -> None:
     ]  # goals, plan, result: no model is asked twice
 
 
-async def test_a_claim_is_renewed_while_a_step_takes_long_and_through_an_outage() -> None:
+@pytest.mark.parametrize("slow", [RecallLessons, RunTurn], ids=["the first step", "a later one"])
+async def test_a_claim_is_renewed_while_a_step_takes_long_and_through_an_outage(slow: type[Step]) -> None:
     renewals = list[timedelta]()
     enough = asyncio.Event()
 
@@ -199,7 +200,7 @@ async def test_a_claim_is_renewed_while_a_step_takes_long_and_through_an_outage(
     harness = WorkerHarness(timeouts=Timeouts(lease=0.03, patience=60), runs=Shaky())
 
     async def slowly(run: Run, step: Step) -> Outcome:
-        if isinstance(step, RunTurn):
+        if isinstance(step, slow):
             await enough.wait()
         return await harness.succeed(run, step)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from random import Random
@@ -77,14 +78,19 @@ class RunWorker:
 
         A first step that only asks the memory doesn't wait until the run is stored.
         """
-        epoch, outcome = await asyncio.gather(
-            self.runs.create(run, owner=self.owner, lease=self.timeouts.claim), self._first_outcome(run)
-        )
-        if epoch is None:
-            if stored := await self.runs.find(run.id):  # else it was given up
-                await self.publisher.started(stored)
-                await self.resume(run.id)
-            return False
+        first = asyncio.create_task(self._first_outcome(run))
+        try:
+            epoch = await self.runs.create(run, owner=self.owner, lease=self.timeouts.claim)
+            if epoch is None:
+                if stored := await self.runs.find(run.id):  # else it was given up
+                    await self.publisher.started(stored)
+                    await self.resume(run.id)
+                return False
+            async with self._renewed(run.id, epoch):
+                outcome = await first
+        finally:
+            first.cancel()
+            await asyncio.gather(first, return_exceptions=True)
         run = run.model_copy(update={"stored": run})
         if outcome is not None:
             run = journal.record_outcome(run, outcome, now=self.clock())
@@ -175,14 +181,12 @@ class RunWorker:
 
     async def _hold(self, run: Run, epoch: int, *, from_sweeper: bool) -> None:
         """Work on a claimed run while its claim is renewed."""
-        renewing = asyncio.create_task(self._renew(run.id, epoch))
         try:
-            with self.active_runs.holding(run.id):
-                released = await self._work_until_released(run, epoch, from_sweeper=from_sweeper)
+            async with self._renewed(run.id, epoch):
+                with self.active_runs.holding(run.id):
+                    released = await self._work_until_released(run, epoch, from_sweeper=from_sweeper)
         except Fenced as error:
             raise Transient(str(error), after=BUSY_S) from error
-        finally:
-            renewing.cancel()
         if released.inbox:  # signalled while it was released
             await self.resume(run.id, from_sweeper=from_sweeper)
 
@@ -254,6 +258,15 @@ class RunWorker:
                 return released
             case _:
                 return None
+
+    @contextlib.asynccontextmanager
+    async def _renewed(self, run_id: str, epoch: int) -> AsyncIterator[None]:
+        """The claim doesn't end meanwhile."""
+        renewing = asyncio.create_task(self._renew(run_id, epoch))
+        try:
+            yield
+        finally:
+            renewing.cancel()
 
     async def _renew(self, run_id: str, epoch: int) -> None:
         """Renew the claim until cancelled."""

@@ -8,7 +8,7 @@ from services.validator.tests import harness
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.validation import ValidationCompletedV1
 from validator.adapters.in_memory import ScriptedAgents
-from validator.agent_checks import OUTPUT_LIMIT
+from validator.prompts import OUTPUT_LIMIT
 
 
 async def judge(answer: Any, **fields: Any) -> ValidationCompletedV1:
@@ -22,7 +22,13 @@ async def test_a_validation_calls_the_agent_once() -> None:  # VA-01
     fact = await judge(agents)
     (call,) = agents.calls
     assert (call.call_id, call.assistant_id, call.execution_id, call.timeout) == ("v1", "rota.validation", "e1", 60)
-    for part in ("Write a haiku about rain", "three lines", "- Name no colours.", "Rain on the tin roof", '"score"'):
+    for part in (
+        "Write a haiku about rain",
+        "three lines",
+        "- Name no colours.",
+        "Rain on the tin roof",
+        "- score: number",
+    ):
         assert part in call.messages[0].text()
     assert (fact.validation_id, fact.execution_id, fact.task_id, fact.error) == ("v1", "e1", "t1", None)
 

@@ -14,6 +14,7 @@ from executor.domain.conversation.loop import CAP
 from executor.domain.conversation.messages import references
 from executor.domain.outcomes import Outcome, StepDelayed, StepFailed
 from executor.domain.planning.interpret import LargeTexts, interpret
+from executor.domain.planning.resources import assistants
 from executor.domain.run import Run
 from executor.domain.steps import (
     AskAgent,
@@ -118,9 +119,12 @@ class StepRunner:
         agent_id, agent = self._phase_agent(run, phase)
         if phase is Phase.INSPIRATION:
             return await self._inspire(run, step, agent)
-        tools = await self.calls.toolset(run).tools.list(run.robot) if phase is Phase.TASKS else ()
+        plans = phase in (Phase.GOALS, Phase.TASKS)
+        shown = await self.calls.toolset(run).tools.list(run.robot) if plans else ()
+        tools = shown if phase is Phase.TASKS else ()
         model, connector = self._model(run, agent)
-        messages = for_phase(run, phase, agent, agent_id, await self._texts(run), tools)
+        about = self.agents.about(assistants(run.robot), team=run.execution.team_id) if plans else {}
+        messages = for_phase(run, phase, agent, agent_id, await self._texts(run), shown, about=about)
         known = facts(run, phase, tools=tools)
         reply = await model.complete(Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known))
         return await self._interpret(run, step, reply, tools)

@@ -92,7 +92,8 @@ def _phase(run: Run, phase: Phase, text: str, tools: Sequence[Tool], kept: Large
             return NothingToDo(reason) if reason else GoalsSet(parsing.goals(text))
         case Phase.TASKS:
             old_tasks = kept_tasks(run)
-            planned = plan(text, robot=run.robot, trigger=trigger.type, tools=tools, known=old_tasks)
+            again = run.attempts > 0
+            planned = plan(text, robot=run.robot, trigger=trigger.type, tools=tools, known=old_tasks, again=again)
             if isinstance(planned, str):
                 return Planned([], [f"plan: nothing is left to do: {planned}"]) if old_tasks else NothingToDo(planned)
             return Planned(*planned)

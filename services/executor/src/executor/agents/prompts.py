@@ -181,7 +181,7 @@ def _tail(run: Run, frame: Frame, task: Task | None = None) -> str:
 def _question(run: Run, phase: Phase, texts: Texts, frame: Frame) -> str:
     """The phase's question; its last line is the instruction."""
     return joined(
-        *_context(run, phase, texts, frame), given.known(run, frame), given.said(run), WISHES.get(phase, "Write it up.")
+        given.known(run, frame), *_context(run, phase, texts, frame), given.said(run), WISHES.get(phase, "Write it up.")
     )
 
 

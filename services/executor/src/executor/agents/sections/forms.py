@@ -28,8 +28,8 @@ DELIVERY = """- content: object, required. Its fields:
   - summary: string, required, 1 to 500 characters. The result in one or two sentences.
   - body: string, required. The whole report in markdown."""
 
-ATTACHMENTS = """  - attachments: array of objects, optional. The fields of each: title (string), and file (string, one of the
-    names in <files>, letter by letter)."""
+ATTACHMENTS = """  - attachments: array of objects, optional. The fields of each: title (string); file (string,
+    one of the names in <files>, letter by letter)."""
 
 INSPIRATION = """Your answer is markdown with these six sections, in this order:
 - `## Summary`: in two or three sentences, what matters now.

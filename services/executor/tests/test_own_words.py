@@ -52,7 +52,7 @@ def asked(run: Run) -> Any:
     return validation_request(run, step)
 
 
-def test_the_judge_is_told_what_a_person_asked() -> None:  # VA-02
+def test_the_judge_sees_what_a_person_asked() -> None:  # VA-02
     run = at(RequestVerdict, run=new_run("human", input=REQUEST), expected="a sentence")
     request = asked(run)
     assert (request.asked, request.now) == (WORDS, "Monday, 2026-03-02 12:00:00 (UTC)")
@@ -71,7 +71,7 @@ def test_the_judge_sees_the_event_and_the_results_that_its_author_saw() -> None:
     assert asked(second).given["earlier results"] == "### Step 1\nresult of task-1"
 
 
-async def test_the_learner_is_told_the_lessons_there_are() -> None:  # LE-05
+async def test_the_learner_sees_the_lessons_there_are() -> None:  # LE-05
     lesson = Lesson(id="l1", type=LessonType.INSIGHT, content="Globex pays late", execution_id="e0", learnt_at=NOON)
     run = at(Phase.DELIVERY).with_execution(recalled=[lesson])
     summary = await run_summary(run, InMemoryBlobs())
@@ -107,10 +107,10 @@ def test_the_instant_of_a_task_stays_the_same_through_its_turn() -> None:
 def test_the_answer_to_a_question_stands_once_in_the_conversation() -> None:  # DC-12
     run = with_tasks(a_task(1))
     answer = Intervention(intervention_id="i", action="instruct", text="The German one.", at=NOON)
-    told = [{"number": 1, "output": Text(inline="Which?")}, {"number": 2, "told": "The German one."}]
+    turns = [{"number": 1, "output": Text(inline="Which?")}, {"number": 2, "told": "The German one."}]
     answered = with_outcome(run, TaskAnswered("task-1", Text(inline="x")))
     (result,) = answered.execution.results
-    asked_again = result.model_validate({**result.model_dump(), "turns": told, "status": "running", "output": None})
+    asked_again = result.model_validate({**result.model_dump(), "turns": turns, "status": "running", "output": None})
     run = answered.with_execution(results=[asked_again], interventions=[answer])
     assert "\n".join(message.text() for message in shown(run)).count("The German one.") == 1
 

@@ -1,4 +1,4 @@
-"""Plans are made runnable before they are kept: rules that nobody can check, unknown executors, wrong arguments."""
+"""Plans are made runnable before they are kept: rules that can't be checked, unknown executors, wrong arguments."""
 
 import json
 from typing import Any
@@ -45,15 +45,15 @@ def a_raw(**fields: Any) -> dict[str, Any]:
     return {"id": "t", "description": "Write it", "executor_id": "experts.writer", **fields}
 
 
-def told(run: Run) -> Run:
-    """The run whose planner was told once that its answer was no use."""
-    return lifecycle.apply(run, Unusable("as you were told"), now=NOON)
+def asked_again(run: Run) -> Run:
+    """The run whose planner has had one reason why its answer is no use."""
+    return lifecycle.apply(run, Unusable("it names no executor"), now=NOON)
 
 
 @pytest.mark.parametrize(
     ("rule", "why"),
     [
-        ({"type": "not_empty"}, "nobody knows the type 'not_empty'"),
+        ({"type": "not_empty"}, "there is no type 'not_empty' here"),
         ({"type": "agent", "use": "some.other"}, "this robot doesn't have agent 'some.other'"),
         ({"type": "contains"}, "it has no value"),
         ({"type": "not_contains", "value": ""}, "it has no value"),
@@ -67,7 +67,7 @@ def told(run: Run) -> Run:
         (" ", "it is empty"),
     ],
 )
-def test_a_rule_that_nobody_can_check_is_a_note_and_never_fails_the_task(rule: Any, why: str) -> None:  # EX-16
+def test_a_rule_that_can_not_be_checked_is_a_note_and_never_fails_the_task(rule: Any, why: str) -> None:  # EX-16
     run = planning()
     outcome = said(run, a_raw(validation_rules=[rule, "It is polite."]))
     assert isinstance(outcome, Planned)
@@ -108,12 +108,14 @@ def test_an_unknown_executor_is_asked_again_once_and_then_mended(unknown: dict[s
     first = said(run, a_raw(**unknown))
     assert isinstance(first, Unusable)
     assert "experts.scorer" in first.reason  # it names what there is
-    second = said(told(run), a_raw(**unknown))
+    second = said(asked_again(run), a_raw(**unknown))
     assert isinstance(second, Planned)
     assert second.tasks[0].executor_id == "experts.scorer"
     (note,) = second.notes
     assert "given to assistant experts.scorer: task t names" in note
-    assert advance_until(lifecycle.apply(told(run), second, now=NOON))[0].execution.status is ExecStatus.COMPLETED
+    assert (
+        advance_until(lifecycle.apply(asked_again(run), second, now=NOON))[0].execution.status is ExecStatus.COMPLETED
+    )
 
 
 def test_arguments_that_do_not_fit_are_asked_again_once_and_then_left_to_an_assistant() -> None:  # EX-16
@@ -121,7 +123,7 @@ def test_arguments_that_do_not_fit_are_asked_again_once_and_then_left_to_an_assi
     first = said(run, wrong)
     assert isinstance(first, Unusable)
     assert "name is missing; limit must be of type integer, not 'ten'" in first.reason
-    second = said(told(run), wrong)
+    second = said(asked_again(run), wrong)
     assert isinstance(second, Planned)
     (task,) = second.tasks
     assert (task.executor_type, task.executor_id, task.args) == ("assistant", "experts.scorer", [{"limit": "ten"}])

@@ -1,4 +1,4 @@
-"""The check of a planned call's arguments against its tool's schema, as far as that can be told before the call."""
+"""The check of a planned call's arguments against its tool's schema, as far as it can be judged before the call."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -31,8 +31,8 @@ def plan(
 ) -> tuple[list[Task], list[str]] | str:
     """The tasks, in order, and notes on repairs; or, as a text, why there is nothing to do.
 
-    `known`: tasks of an earlier plan that stay; the new ones come after them. `again`: the planner was told already
-    what it got wrong, so that an unknown executor and wrong arguments are mended. Raises UnusableAnswer.
+    `known`: tasks of an earlier plan that stay; the new ones come after them. `again`: the planner has had a
+    reason already, so that an unknown executor and wrong arguments are mended. Raises UnusableAnswer.
     """
     found = extract_json(text)
     if reason := nothing_to_do(found):

@@ -1,4 +1,4 @@
-"""The rules of a planned task: those that nobody can check are left out, each with a note."""
+"""The rules of a planned task: those that can't be checked are left out, each with a note."""
 
 import re
 from collections.abc import Collection
@@ -50,7 +50,7 @@ def _read(raw: Any, checkers: Collection[str]) -> tuple[ValidationRule | None, s
 
 def _unknown(rule: Assertion, checkers: Collection[str]) -> str:
     if rule.type not in known_types():
-        return f"nobody knows the type {rule.type!r}"
+        return f"there is no type {rule.type!r} here"
     if rule.type == AssertionType.AGENT and rule.use not in (None, *checkers):
         return f"this robot doesn't have agent {rule.use!r}"
     return ""

@@ -1,4 +1,4 @@
-"""The instant that a prompt is told: the newest one that the run itself has stored, so that it is the same when the
+"""The instant of a prompt: the newest one that the run itself has stored, so that it is the same when the
 prompt is made again."""
 
 from datetime import datetime

@@ -89,7 +89,7 @@ def test_the_instant_is_the_newest_that_the_run_has_stored() -> None:
     assert now_text(stored) == now_text(run)
 
 
-def test_the_instant_is_shown_in_the_robots_zone() -> None:
+def test_the_instant_is_shown_in_the_robots_zone() -> None:  # EX-36
     robot = a_robot(config={"clock": {"mode": "times", "times": ["09:00"], "tz": "Europe/Madrid"}})
     assert now_text(new_run(robot=robot)) == "Monday, 2026-03-02 13:00:00 (Europe/Madrid)"
 

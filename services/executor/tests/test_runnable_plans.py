@@ -7,6 +7,7 @@ import pytest
 from services.executor.tests.fixtures import EQUIPPED, advance_until, at, new_run
 from services.executor.tests.harness import LOOKUP, NOTE, ScriptedModel, StepHarness
 
+from executor.agents.sections.means import listed_tools
 from executor.domain import lifecycle
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.outcomes import Outcome, Planned, Unusable
@@ -188,3 +189,13 @@ def test_of_several_tasks_none_is_the_whole_request() -> None:
 
 def test_an_event_is_nobodys_words() -> None:
     assert [task.messages for task in kept(planning("event"), a_raw())] == [[]]
+
+
+def test_of_many_tools_the_arguments_are_left_to_assistants() -> None:  # EX-38
+    few, many = (
+        listed_tools([Tool(f"crm__t{n}", "crm", f"t{n}", "Does it", SCHEMA) for n in range(count)])
+        for count in (15, 16)
+    )
+    assert few.count("  arguments: name (required, string); limit (integer); order (") == 15
+    assert (many.count("- crm.t"), "arguments: " in many) == (16, False)
+    assert "give work that needs one of these to an assistant" in many

@@ -52,14 +52,14 @@ def asked(run: Run) -> Any:
     return validation_request(run, step)
 
 
-def test_the_judge_sees_what_a_person_asked() -> None:  # VA-02
+def test_the_judge_sees_what_a_person_asked() -> None:
     run = at(RequestVerdict, run=new_run("human", input=REQUEST), expected="a sentence")
     request = asked(run)
     assert (request.asked, request.now) == (WORDS, "Monday, 2026-03-02 12:00:00 (UTC)")
     assert request.given == {}
 
 
-def test_the_judge_sees_the_event_and_the_results_that_its_author_saw() -> None:  # VA-02
+def test_the_judge_sees_the_event_and_the_results_that_its_author_saw() -> None:
     run = at(RequestVerdict, expected="a score")
     said = Intervention(intervention_id="i", action="instruct", text="Be kind.", at=NOON)
     run = run.with_execution(interventions=[said])
@@ -71,7 +71,7 @@ def test_the_judge_sees_the_event_and_the_results_that_its_author_saw() -> None:
     assert asked(second).given["earlier results"] == "### Step 1\nresult of task-1"
 
 
-async def test_the_learner_sees_the_lessons_there_are() -> None:  # LE-05
+async def test_the_learner_sees_the_lessons_there_are() -> None:
     lesson = Lesson(id="l1", type=LessonType.INSIGHT, content="Globex pays late", execution_id="e0", learnt_at=NOON)
     run = at(Phase.DELIVERY).with_execution(recalled=[lesson])
     summary = await run_summary(run, InMemoryBlobs())
@@ -104,7 +104,7 @@ def test_the_instant_of_a_task_stays_the_same_through_its_turn() -> None:
     assert now_text(answered.with_execution(results=[begun]), task) == before
 
 
-def test_the_answer_to_a_question_stands_once_in_the_conversation() -> None:  # DC-12
+def test_the_answer_to_a_question_stands_once_in_the_conversation() -> None:
     run = with_tasks(a_task(1))
     answer = Intervention(intervention_id="i", action="instruct", text="The German one.", at=NOON)
     turns = [{"number": 1, "output": Text(inline="Which?")}, {"number": 2, "told": "The German one."}]

@@ -54,7 +54,7 @@ def asked(output: str = "Llueve.", **fields: object) -> str:
         "- reply_content: string.",
     ],
 )
-def test_the_judge_sees_what_was_asked_and_what_its_author_saw(part: str) -> None:  # VA-02, EX-39
+def test_the_judge_sees_what_was_asked_and_what_its_author_saw(part: str) -> None:  # EX-39
     assert part in asked()
 
 
@@ -62,7 +62,7 @@ def test_a_last_turn_asks_for_no_reply() -> None:  # VA-12
     assert "need_reply" not in asked(conversation=Conversation(turn=3, max_turns=3))
 
 
-def test_the_form_is_no_verdict_itself() -> None:  # VA-02
+def test_the_form_is_no_verdict_itself() -> None:
     assert extract_json(asked()) is None
 
 

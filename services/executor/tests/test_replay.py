@@ -85,8 +85,8 @@ async def test_a_changed_interpretation_is_found(monkeypatch: pytest.MonkeyPatch
     run = await advance_until()
     understood = interpreting.interpret
 
-    def otherwise(run: Run, step: Any, said: ModelReply, *others: Any) -> Outcome:
-        return understood(run, step, said.model_copy(update={"text": said.text.replace("87", "88")}), *others)
+    def otherwise(run: Run, step: Any, said: ModelReply, *others: Any, **named: Any) -> Outcome:
+        return understood(run, step, said.model_copy(update={"text": said.text.replace("87", "88")}), *others, **named)
 
     monkeypatch.setattr(replaying, "interpret", otherwise)
     answer = again(run)
@@ -111,7 +111,7 @@ async def test_code_that_decides_otherwise_is_found(monkeypatch: pytest.MonkeyPa
 async def test_code_that_breaks_is_found_where_it_broke(monkeypatch: pytest.MonkeyPatch) -> None:  # F24
     run = await advance_until()
 
-    def broken(*given: Any) -> Outcome:
+    def broken(*given: Any, **named: Any) -> Outcome:
         raise KeyError("oh")
 
     monkeypatch.setattr(replaying, "interpret", broken)

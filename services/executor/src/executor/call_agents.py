@@ -10,6 +10,8 @@ from typing import Any
 from executor.agents.facts import facts
 from executor.agents.prompt_files import Agent, Agents
 from executor.agents.prompts import DEFAULT_LOCALE, locale_of, system
+from executor.domain.answers.forms import in_form
+from executor.domain.answers.understand import understand
 from executor.domain.run import Run
 from executor.ports import Calls, Prompt, Runs
 from executor.steps.models import Models
@@ -143,7 +145,8 @@ class CallAgents:
             return AgentReply(agent_id=request.assistant_id, error=str(error))
         except TimeoutError:
             return AgentReply(agent_id=request.assistant_id, error=f"no answer within {request.timeout:g} s")
-        return AgentReply(agent_id=request.assistant_id, content=text, response=extract_json(text), model=model)
+        response = extract_json(in_form(text))
+        return AgentReply(agent_id=request.assistant_id, content=text, response=response, model=model)
 
     async def _complete(self, request: CallAgent) -> tuple[str, str]:
         """The answer, and the name of the model that gave it."""
@@ -161,7 +164,7 @@ class CallAgents:
         messages = [_system(request, agent, robot, run), *request.messages]
         known = _facts(request, run) if run else {"words": request.messages[-1].text()}
         prompt = Prompt(messages, connector, request.timeout, request.call_id, agent.options, known)
-        return (await model.complete(prompt)).text, connector.model or connector.id
+        return understand(await model.complete(prompt)).text, connector.model or connector.id
 
     async def _run(self, request: CallAgent) -> Run | None:
         """The execution of the call, if it is this robot's: its robot and its mode apply."""

@@ -107,7 +107,8 @@ def _outcome(run: Run, entry: JournalEntry, reply: str) -> Outcome:
     if not isinstance(step, AskAgent | RunTurn):
         raise ValueError(f"a model's answer was recorded where the next step is {describe(step)}")
     tools = [Tool(name=name, server=server, tool=tool, idempotent=same) for name, server, tool, same in entry.tools]
-    return interpret(run, step, ModelReply.model_validate_json(reply), tools, LargeTexts())
+    said = ModelReply.model_validate_json(reply)
+    return interpret(run, step, said, tools, LargeTexts(), version=entry.understanding)
 
 
 def first_difference(stored: Execution, replayed: Execution) -> str:

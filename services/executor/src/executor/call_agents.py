@@ -199,4 +199,5 @@ def _facts(request: CallAgent, run: Run) -> dict[str, Any]:
     used_for = (kind for kind in KINDS if request.assistant_id == run.robot.phase_agent(kind))
     kind = next(used_for, request.assistant_id.removeprefix("rota."))
     given = {name: request.metadata.get(name, []) for name in ("history", "under_way")} if kind == "dedup" else {}
-    return facts(run, kind) | given
+    check = {"check": request.metadata["check"]} if "check" in request.metadata else {}
+    return facts(run, kind) | given | check

@@ -255,11 +255,12 @@ def _answered(run: Run, result: TaskResult, turn: Turn, output: Text, *, now: da
 def _judged(run: Run, task: Task, turn: Turn, verdict: ValidationResult, error: str | None, *, now: datetime) -> Run:
     result = _result(run, task, now).model_copy(update={"validation": verdict})
     run = _with_turn(run, result, turn.model_copy(update={"validation": verdict}))
+    talk = conversation(run, task, turn)
+    more = not (verdict.passed and verdict.complete) and verdict.need_reply and bool(verdict.reply_content)
+    if error is None and more and talk.goes_on:
+        return open_turn(run, task, verdict.reply_content, now=now)
     if verdict.passed and error is None:
         return after_task(end(run, task, TaskStatus.COMPLETED, None, now=now))
-    talk = conversation(run, task, turn)
-    if error is None and verdict.need_reply and verdict.reply_content and talk.goes_on:
-        return open_turn(run, task, verdict.reply_content, now=now)
     reason = error or "; ".join(verdict.issues) or "the result was not accepted"
     if turn.number > 1:
         reason += f" (after {turn.number} turns)"

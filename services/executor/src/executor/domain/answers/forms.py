@@ -123,4 +123,4 @@ def _plain(text: str) -> str:
 
 
 def _stands_for_something(value: str) -> bool:
-    return len(WORD.findall(value)) > 1 or "…" in value or "..." in value
+    return sum(WORD.search(word) is not None for word in value.split()) > 1 or "…" in value or "..." in value

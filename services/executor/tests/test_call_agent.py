@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 from datetime import timedelta
 from typing import Any
 
@@ -232,3 +233,12 @@ async def test_an_agents_thoughts_are_in_no_reply_and_its_json_is_repaired(world
     world.model.go.set()
     reply = await world.replica()(a_call())
     assert (reply.content, reply.response) == ('{"passed": false, "score": 0,}', {"passed": False, "score": 0})
+
+
+async def test_the_example_of_a_form_is_no_part_of_a_reply(world: Replicas) -> None:
+    own = {"type": "insight", "content": "Ask early."}
+    copied = {"type": "insight", "content": "one sentence that stands by itself"}
+    world.model.text = json.dumps({"lessons": [copied, own]})
+    world.model.go.set()
+    reply = await world.replica()(a_call(assistant_id="rota.learning"))
+    assert reply.response == {"lessons": [{"type": "insight"}, own]}

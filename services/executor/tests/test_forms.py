@@ -79,7 +79,7 @@ ALONE = a_robot(config={"resources": {"agents": ["experts.writer"]}})
 QUESTION = '{"status": "need_input", "question": "one question, with all that is needed to answer it"}'
 
 
-async def test_a_copied_question_is_asked_again_and_keeps_nobody_waiting() -> None:
+async def test_a_copied_question_is_asked_again_and_holds_no_run() -> None:
     shop = StepHarness(ScriptedModel(QUESTION, "87 of 100"))
     run = await shop.task_done(with_tasks(a_task(1)))
     result = run.execution.results[0]

@@ -81,6 +81,16 @@ async def test_a_changed_answer_of_the_same_kind_is_found_in_the_execution() -> 
     assert "Do something else" in answer.difference
 
 
+async def test_the_trail_of_an_earlier_version_is_replayed_as_it_was_understood() -> None:  # F24
+    run = await advance_until()
+    said = [entry.said.inline or "" if entry.said is not None else "" for entry in run.unsaved]
+    old = [entry.model_copy(update={"understanding": 0}) for entry in run.unsaved]
+    assert replay_journal(run, old, said).same
+    thinking = [each.replace("87 of 100", "<think>hm</think>87 of 100") for each in said]
+    assert replay_journal(run, run.unsaved, thinking).same
+    assert "<think>hm</think>87" in replay_journal(run, old, thinking).difference
+
+
 async def test_a_changed_interpretation_is_found(monkeypatch: pytest.MonkeyPatch) -> None:  # F24
     run = await advance_until()
     understood = interpreting.interpret

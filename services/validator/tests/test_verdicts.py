@@ -71,6 +71,15 @@ async def test_the_agents_notes_are_kept() -> None:
     assert (verdict.issues, verdict.suggestions, verdict.details) == (["only one line"], ["add two"], "## Bad")
 
 
+async def test_what_is_copied_from_the_form_is_no_note() -> None:
+    answer = {"passed": False, "score": 0.2, "issues": ["what is wrong"], "suggestions": ["how to mend it", "rhyme"]}
+    verdict = (await judge(answer)).verdict
+    assert verdict.suggestions == ["rhyme"]
+    assert verdict.issues == [
+        "the validation agent found that the output doesn't do what was asked, and didn't say why"
+    ]
+
+
 async def test_long_notes_are_cut() -> None:
     answer = {"passed": False, "score": 0, "issues": ["x" * 5000] * 500, "details": "y" * 100_000}
     assert len((await judge(answer)).model_dump_json()) < 50_000

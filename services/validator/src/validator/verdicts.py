@@ -6,6 +6,7 @@ from rota_common.json_text import every_json
 from rota_contracts.messages.agent import AgentReply
 from rota_contracts.messages.validation import Assertion, Conversation, ValidationResult
 from rota_contracts.model import Json
+from validator.agent_checks import ANSWER, REPLY
 from validator.domain import wish_of
 from validator.registry import Kinds
 from validator.replies import with_reply
@@ -116,8 +117,13 @@ def _read(answer: dict[str, Json], score: float, threshold: float) -> Validation
 def _reply(answer: dict[str, Json]) -> str:
     """The agent's own reply to the author, unless its `need_reply` is false."""
     content = answer.get("reply_content")
-    wanted = isinstance(content, str) and answer.get("need_reply") is not False
+    wanted = isinstance(content, str) and _is_own(content) and answer.get("need_reply") is not False
     return str(content).strip()[:DETAILS_LIMIT] if wanted else ""
+
+
+def _is_own(note: str) -> bool:
+    """Is it said, and not just copied from the form?"""
+    return bool(note.strip()) and f'"{note.strip()}"' not in f"{ANSWER}\n{REPLY}"
 
 
 def _too_low(score: float, threshold: float) -> str:
@@ -132,5 +138,5 @@ def _score(answer: AgentReply, given: Json) -> float:
 
 def _notes(given: Json) -> list[str]:
     listed = given if isinstance(given, list) else [given]
-    texts = [note.strip()[:NOTE_LIMIT] for note in listed if isinstance(note, str) and note.strip()]
+    texts = [note.strip()[:NOTE_LIMIT] for note in listed if isinstance(note, str) and _is_own(note)]
     return texts[:NOTES]

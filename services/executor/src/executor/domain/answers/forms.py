@@ -10,7 +10,7 @@ import yaml
 from rota_common.json_text import extract_json, repaired_json
 from rota_contracts.model import Json
 
-MISSING = object()
+MISSING: Any = object()
 YAML_LIMIT = 50_000
 """Characters of the longest text that is read as YAML."""
 
@@ -36,7 +36,7 @@ class _Loader(yaml.SafeLoader):
 
 def in_form(text: str) -> str:
     """The answer with its JSON readable: as it is, repaired, or of YAML. One without any stays text."""
-    found = extract_json(text, MISSING)  # type: ignore[arg-type]  # a marker
+    found = extract_json(text, MISSING)
     if isinstance(found, dict | list):
         return text
     repaired = repaired_json(text)
@@ -80,8 +80,10 @@ def echoes(text: str, prompt: str) -> list[tuple[str, str]]:
 
 
 def without_echoes(text: str, found: Sequence[tuple[str, str]]) -> str:
-    """The answer without the fields that were copied."""
-    said = extract_json(in_form(text), MISSING)  # type: ignore[arg-type]  # a marker
+    """The answer without the fields that were copied; as it is if there are none."""
+    if not found:
+        return text
+    said = extract_json(in_form(text), MISSING)
     return text if said is MISSING else json.dumps(_without(said, set(found)), ensure_ascii=False)
 
 

@@ -126,7 +126,7 @@ def _of_json(value: Json, source: str) -> Iterator[TextCall]:
             call.get("name") or call.get("tool") or call.get("tool_name") or (inner if isinstance(inner, str) else "")
         )
         if isinstance(name, str) and name.strip():
-            given = next((call[key] for key in ARGUMENTS if key in call), {})
+            given: Json = next((call[key] for key in ARGUMENTS if key in call), {})
             if isinstance(given, str):
                 given = _arguments(_json(given) if given.strip() else {}, given)
             yield TextCall(name.strip(), _arguments(given, str(given)), source)

@@ -162,8 +162,16 @@ def test_a_validator_that_could_not_judge_wants_no_reply() -> None:
     assert run.execution.error == "task task-1 (Step 1): the agent gave no verdict"
 
 
-def test_a_yes_needs_no_reply_whatever_it_says() -> None:
-    run = judged(one_task(), MORE.model_copy(update={"passed": True}), "meaning")
+def test_a_whole_result_needs_no_reply_whatever_is_said() -> None:
+    run = judged(one_task(), MORE.model_copy(update={"passed": True, "complete": True}), "meaning")
+    assert run.execution.results[0].status is TaskStatus.COMPLETED
+
+
+def test_a_good_result_that_is_not_complete_goes_on_while_there_are_turns() -> None:  # VA-12, DEC-38
+    half = MORE.model_copy(update={"passed": True})
+    run = judged(one_task(max_turns_per_task=2), half, "meaning")
+    assert [turn.told for turn in run.execution.results[0].turns] == ["", "Add figures."]
+    run = judged(run, half, "meaning")
     assert run.execution.results[0].status is TaskStatus.COMPLETED
 
 

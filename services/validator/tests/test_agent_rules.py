@@ -130,7 +130,10 @@ async def test_a_failed_call_is_raised_after_all_calls_have_ended() -> None:
             if call.assistant_id == "experts.away":
                 raise Transient("not there")
             answered.append(call.assistant_id)
-            return AgentReply(agent_id=call.assistant_id, content=json.dumps({"passed": True}))
+            return AgentReply(
+                agent_id=call.assistant_id,
+                content=json.dumps({"check": call.metadata["check"], "passed": True, "score": 1}),
+            )
 
     with pytest.raises(Transient, match="not there"):
         await judge(Partly(), rule(use="experts.away"), rule(use="experts.here"))

@@ -6,7 +6,7 @@ from rota_common.json_text import extract_json
 from rota_common.material import frame_of
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.validation import Conversation, ValidationRequestedV1
-from validator.prompts import question
+from validator.prompts import answer_form, question
 
 ASKED = ValidationRequestedV1(
     team_id="acme",
@@ -28,7 +28,8 @@ FRAME = frame_of("validation", "v1")
 
 def asked(output: str = "Llueve.", **fields: object) -> str:
     request = ASKED.model_copy(update=fields)
-    return question(request, output, ["Be polite."], expected=request.expected_output)
+    asks = question(request, output, ["Be polite."], expected=request.expected_output)
+    return f"{asks}\n\n{answer_form(request, 'c0ffee')}"
 
 
 @pytest.mark.parametrize(
@@ -45,11 +46,13 @@ def asked(output: str = "Llueve.", **fields: object) -> str:
         'name="output">\nLlueve.\n</material-',
         "What was asked and the rules decide",
         "the expected output a guess of the planner",
+        "- check: string, required. Always c0ffee;",
         "- passed: boolean, required.",
         "- score: number from 0 to 1, required. It passes with 0.6 or more.",
         "- issues: array of strings.",
         "- suggestions: array of strings.",
         "- details: string",
+        "- complete: boolean.",
         "- need_reply: boolean.",
         "- reply_content: string.",
     ],

@@ -107,7 +107,8 @@ def _outcome(run: Run, entry: JournalEntry, reply: str) -> Outcome:
     if not isinstance(step, AskAgent | RunTurn):
         raise ValueError(f"a model's answer was recorded where the next step is {describe(step)}")
     tools = [_tool(*kept) for kept in entry.tools]
-    return interpret(run, step, ModelReply.model_validate_json(reply), tools, LargeTexts())
+    said = ModelReply.model_validate_json(reply)
+    return interpret(run, step, said, tools, LargeTexts(), version=entry.understanding)
 
 
 def _tool(name: str, server: str, tool: str, idempotent: bool, parameters: dict[str, Any] | None = None) -> Tool:

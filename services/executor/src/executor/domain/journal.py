@@ -7,6 +7,7 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from executor.domain import lifecycle
+from executor.domain.answers.understand import VERSION
 from executor.domain.conversation.chat import Tool
 from executor.domain.outcomes import Outcome
 from executor.domain.planning.arguments import outline
@@ -57,6 +58,7 @@ def record_outcome(
         data=None if said else to_jsonable_python(outcome),
         notes=new_notes,
         retry_after=retry_after,
+        understanding=VERSION if said else 0,
     )
     size = 0 if said is None else len(said.inline or "") or (said.ref.size if said.ref else 0)
     return _append(noted(after, new_notes).model_copy(update={"said_bytes": run.said_bytes + size}), entry)

@@ -256,13 +256,13 @@ def _answered(run: Run, result: TaskResult, turn: Turn, output: Text, *, now: da
 def _judged(run: Run, task: Task, turn: Turn, verdict: ValidationResult, error: str | None, *, now: datetime) -> Run:
     result = _result(run, task, now).model_copy(update={"validation": verdict})
     run = _with_turn(run, result, turn.model_copy(update={"validation": verdict}))
+    judged, talk = _result(run, task, now), conversation(run, task, turn)
+    why = progress.standstill(judged.turns, judged.turns[-1])
+    more = not (verdict.passed and verdict.complete) and verdict.need_reply and bool(verdict.reply_content)
+    if error is None and more and talk.goes_on and not why:
+        return open_turn(run, task, verdict.reply_content, now=now)
     if verdict.passed and error is None:
         return after_task(end(run, task, TaskStatus.COMPLETED, None, now=now))
-    judged = _result(run, task, now)
-    why = progress.standstill(judged.turns, judged.turns[-1])
-    wanted = error is None and verdict.need_reply and verdict.reply_content and not why
-    if wanted and conversation(run, task, turn).goes_on:
-        return open_turn(run, task, verdict.reply_content, now=now)
     reason = progress.refusal(judged, why) if error is None else _after_turns(error, turn.number)
     return after_task(end(run, task, TaskStatus.FAILED, reason, now=now))
 

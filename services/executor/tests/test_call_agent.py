@@ -12,7 +12,7 @@ from executor.adapters.in_memory import InMemoryCalls
 from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.adapters.rehearsal_model import RehearsalModel
 from executor.agents.connectors import Connectors
-from executor.agents.prompt_files import Agents
+from executor.agents.prompt_files import Agents, parse
 from executor.call_agents import CallAgents, FindRobot, LeaseSettings, no_robot
 from executor.domain.conversation.chat import ModelReply
 from executor.ports import Prompt
@@ -240,8 +240,8 @@ async def test_the_example_of_a_form_is_no_part_of_a_reply(world: Replicas) -> N
     copied = {"type": "insight", "content": "one sentence that stands by itself"}
     world.model.text = json.dumps({"lessons": [copied, own]})
     world.model.go.set()
-    asked = Message(
-        content='Answer {"lessons": [{"type": "insight", "content": "one sentence that stands by itself"}]}'
-    )
-    reply = await world.replica()(a_call(assistant_id="rota.learning", messages=[asked]))
+    form = '{"lessons": [{"type": "insight", "content": "one sentence that stands by itself"}]}'
+    replica = world.replica()
+    replica.agents._built_in["rota.learning"] = parse("rota.learning", f"---\nteams: [acme]\n---\nAnswer {form}")
+    reply = await replica(a_call(assistant_id="rota.learning"))
     assert reply.response == {"lessons": [{"type": "insight"}, own]}

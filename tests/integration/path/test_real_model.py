@@ -31,7 +31,7 @@ def untidy(asked: ModelRequest) -> str:
     if "Make the plan" in asked.words:
         return f"The plan is as follows. {json.dumps(PLAN)} I hope that helps {{really}}."
     if "You check the results" in asked.system:
-        (check,) = re.findall(r'"check": "(\w{8})"', asked.words)
+        (check,) = re.findall(r"- check: .* Always (\w{8});", asked.words)
         return f'```\n{{"check": "{check}", "passed": true, "score": 0.8, "issues": [],}}\n```\nIt passes, I think.'
     if "Write it up" in asked.words:
         content = {"content": {"summary": "HOT LEAD: John Smith", "body": "## Lead\n85/100"}}

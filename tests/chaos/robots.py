@@ -19,7 +19,8 @@ EXPECTED = "a result with a status, about the lead"
 
 @dataclass(frozen=True)
 class ModelCall:
-    """A model call as the rehearsal connector sends it; `rounds`: how many rounds of tools this turn has had."""
+    """A model call as the rehearsal connector sends it; `rounds`: how many rounds of tools this turn has had;
+    `check`: what a verdict repeats."""
 
     step_id: str
     kind: str
@@ -27,6 +28,7 @@ class ModelCall:
     robot: str
     task: str = ""
     rounds: int = 0
+    check: str = ""
     tools: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -78,7 +80,7 @@ def answer(call: ModelCall) -> dict[str, Any]:
         case "run":
             return _text({"status": "done", "lead": call.lead, "task": call.task})
         case "validation":
-            return _text({"passed": True, "score": 0.9, "issues": [], "details": "it holds"})
+            return _text({"check": call.check, "passed": True, "score": 0.9, "issues": [], "details": "it holds"})
         case "delivery":
             return _text({"content": {"summary": f"{call.lead} is done", "body": f"All of {call.lead} is done."}})
         case "learning":

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from rota_common.json_text import extract_json, parse_json
+from rota_common.json_text import every_json, extract_json, parse_json, repaired_json
 from rota_contracts.model import Json
 
 MISSING = object()
@@ -45,6 +45,33 @@ def test_text_without_json_gives_the_default(text: str) -> None:
     assert extract_json(text, MISSING) is MISSING
 
 
+REPAIRED = {
+    '{"a": [1, 2,],}': {"a": [1, 2]},
+    "{'a': 'b \"c\"', 'd': ['e', True, None]}": {"a": 'b "c"', "d": ["e", True, None]},
+    '{"a": 1, // one\n "b": 2 /* two */, # more\n}': {"a": 1, "b": 2},
+    '{"a": "// True, no comment,}"}': {"a": "// True, no comment,}"},
+    '{"a": "two\nlines"}': {"a": "two\nlines"},
+    'As [1] says, {"a": 1,} then.': {"a": 1},
+    '```json\n{"a": 1,}\n```': {"a": 1},
+    # what was meant isn't clear, or isn't there
+    "{'it's': 1}": None,
+    '{"a": "cut off': None,
+    '{"a": [1, 2': None,
+    '{"a": open("x")}': None,
+    '{"a": NaN,}': None,
+    "no json": None,
+}
+
+
+def test_small_faults_of_json_are_repaired_and_nothing_is_evaluated() -> None:  # CL-22
+    assert {text: repaired_json(text) for text in REPAIRED} == REPAIRED
+
+
+def test_every_value_in_a_text_is_found() -> None:
+    text = 'No: {"a": 1}\n```json\n{"b": 2,}\n```\nor {"c": 3}'
+    assert [value for value in every_json(text) if isinstance(value, dict)] == [{"b": 2}, {"a": 1}, {"c": 3}]
+
+
 def test_null_is_distinct_from_nothing() -> None:
     assert extract_json("null", MISSING) is None
 
@@ -59,7 +86,7 @@ def test_null_is_distinct_from_nothing() -> None:
 )
 def test_hostile_text_is_given_up_quickly(text: str) -> None:
     started = time.perf_counter()
-    assert extract_json(text) is None
+    assert (extract_json(text), repaired_json(text)) == (None, None)
     assert time.perf_counter() - started < 2
 
 

@@ -1,5 +1,6 @@
 """Runs at any point of their lives, made by the domain itself from the outcomes of its steps."""
 
+import re
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -63,6 +64,14 @@ BAD = ValidationResult(passed=False, score=0.2, issues=["too short", "no figures
 CONTENT = DeliveryContent(summary="Done.", body=Text(inline="# Done"))
 AROUND = Situation(pending="- paused: Globex", since=NOON - timedelta(days=1), happened="- it rained")
 DELIVERED = DeliveryResult(request_id="r1", content=CONTENT, success=True)
+
+
+def inside(text: str) -> str:
+    """What stands in the one frame for material that the text is."""
+    opened, *lines, closed = text.split("\n")
+    assert re.fullmatch(r'<material-[0-9a-f]{12} name="[^"]+">', opened), text
+    assert closed == f"</{opened[1:].partition(' ')[0]}>", text
+    return "\n".join(lines)
 
 
 def new_run(type: str = "event", *, robot: Robot | None = None, **trigger: Any) -> Run:

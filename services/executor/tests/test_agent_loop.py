@@ -5,7 +5,7 @@ from string import Template
 from typing import Any
 
 import pytest
-from services.executor.tests.fixtures import EQUIPPED, a_process_task, a_task, an_mcp_task, new_run, with_tasks
+from services.executor.tests.fixtures import EQUIPPED, a_process_task, a_task, an_mcp_task, inside, new_run, with_tasks
 from services.executor.tests.harness import DRAW, LOOKUP, NOTE, ScriptedModel, StepHarness, calls
 
 from executor.agents.prompt_files import Agent
@@ -47,23 +47,23 @@ async def test_an_assistant_uses_a_tool_sees_its_answer_and_answers() -> None:  
     assert isinstance(called, ChatMessage)
     assert isinstance(answered, ChatMessage)
     assert (called.text(), [call.name for call in called.tool_calls]) == ("I'll look.", ["crm__lookup"])
-    assert (answered.role, answered.text(), answered.tool_call_id) == ("tool", "lookup answered", "c1")
+    assert (answered.role, inside(answered.text()), answered.tool_call_id) == ("tool", "lookup answered", "c1")
 
 
 async def test_tools_that_are_wanted_together_run_at_the_same_time() -> None:  # EX-51
-    together, inside = asyncio.Barrier(3), list[str]()
+    together, within = asyncio.Barrier(3), list[str]()
 
     async def meeting(use: ToolUse) -> str:
-        inside.append(use.arguments["name"])
+        within.append(use.arguments["name"])
         await asyncio.wait_for(together.wait(), 5)
         return f"about {use.arguments['name']}"
 
     shop = StepHarness(ScriptedModel(calls(A, B, ("crm__lookup", {"name": "C"})), "done"))
     shop.tools._answer = meeting
     run = await shop.task_done(one_task())
-    assert sorted(inside) == ["A", "B", "C"]
+    assert sorted(within) == ["A", "B", "C"]
     assert [use.output and use.output.inline for use in uses(run)] == ["about A", "about B", "about C"]
-    shown = [message.text() for message in shop.model.prompts[1].messages if message.role == "tool"]
+    shown = [inside(message.text()) for message in shop.model.prompts[1].messages if message.role == "tool"]
     assert shown == ["about A", "about B", "about C"]  # in the order they were asked for
 
 
@@ -73,7 +73,7 @@ async def test_the_assistant_sees_that_a_tool_is_unknown_and_it_is_not_called() 
     names = "ark_image_text2img__draw, crm__lookup, crm__note"
     assert [use.error for use in uses(run)] == [f"there is no tool shell: expected one of {names}", None]
     assert [use.name for use in shop.tools.calls] == ["crm__lookup"]
-    shown = [message.text() for message in shop.model.prompts[1].messages if message.role == "tool"]
+    shown = [inside(message.text()) for message in shop.model.prompts[1].messages if message.role == "tool"]
     assert shown[0] == f"error: there is no tool shell: expected one of {names}"
 
 
@@ -137,7 +137,7 @@ async def test_a_tool_that_fails_is_mended_by_the_assistant() -> None:  # EX-52
     shop.tools._answer = missing
     run = await shop.task_done(one_task())
     assert [(use.status, use.error) for use in uses(run)] == [("failed", "no customer A"), ("completed", None)]
-    assert shop.model.prompts[1].messages[-1].text() == "error: no customer A"
+    assert inside(shop.model.prompts[1].messages[-1].text()) == "error: no customer A"
     assert run.execution.results[0].status == "completed"
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 from datetime import timedelta
 from typing import Any
 
@@ -11,7 +12,7 @@ from executor.adapters.in_memory import InMemoryCalls
 from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.adapters.rehearsal_model import RehearsalModel
 from executor.agents.connectors import Connectors
-from executor.agents.prompt_files import Agents
+from executor.agents.prompt_files import Agents, parse
 from executor.call_agents import CallAgents, FindRobot, LeaseSettings, no_robot
 from executor.domain.conversation.chat import ModelReply
 from executor.ports import Prompt
@@ -33,6 +34,7 @@ class SlowModel:
         self.prompts: list[Prompt] = []
         self.reached, self.go = asyncio.Event(), asyncio.Event()
         self.fail: Exception | None = None
+        self.text = ""
 
     async def complete(self, prompt: Prompt) -> ModelReply:
         self.prompts.append(prompt)
@@ -40,7 +42,7 @@ class SlowModel:
         await self.go.wait()
         if self.fail is not None:
             raise self.fail
-        return ModelReply(text=f'{{"answer": {len(self.prompts)}}}')
+        return ModelReply(text=self.text or f'{{"answer": {len(self.prompts)}}}')
 
 
 class WatchedCalls(InMemoryCalls):
@@ -224,3 +226,22 @@ async def test_an_agent_that_the_robot_does_not_have_is_not_called_for_it(world:
     )
     own = await world.replica(robot=find)(a_call(call_id="c2", assistant_id="experts.mine"))
     assert own.error == "there is no agent experts.mine: add experts.mine.md to ROTA_AGENTS_DIR"
+
+
+async def test_an_agents_thoughts_are_in_no_reply_and_its_json_is_repaired(world: Replicas) -> None:  # EX-45, CL-22
+    world.model.text = '<think>Perhaps {"passed": true}?</think>{"passed": false, "score": 0,}'
+    world.model.go.set()
+    reply = await world.replica()(a_call())
+    assert (reply.content, reply.response) == ('{"passed": false, "score": 0,}', {"passed": False, "score": 0})
+
+
+async def test_the_example_of_a_form_is_no_part_of_a_reply(world: Replicas) -> None:
+    own = {"type": "insight", "content": "Ask early."}
+    copied = {"type": "insight", "content": "one sentence that stands by itself"}
+    world.model.text = json.dumps({"lessons": [copied, own]})
+    world.model.go.set()
+    form = '{"lessons": [{"type": "insight", "content": "one sentence that stands by itself"}]}'
+    replica = world.replica()
+    replica.agents._built_in["rota.learning"] = parse("rota.learning", f"---\nteams: [acme]\n---\nAnswer {form}")
+    reply = await replica(a_call(assistant_id="rota.learning"))
+    assert reply.response == {"lessons": [{"type": "insight"}, own]}

@@ -103,22 +103,19 @@ def test_only_a_clock_run_gathers_its_situation() -> None:  # EX-11
     assert {describe(step) for step in first.values()} == {"RecallLessons"}  # as older journals have it
 
 
-def test_only_the_inspiration_agent_sees_the_situation() -> None:  # EX-11
-    _, question = asked(at(Phase.INSPIRATION, run=new_run("clock")), Phase.INSPIRATION)
-    assert question == (
-        "## Pending\n- paused: Globex\n\n## Since then\nSince Sunday 2026-03-01 12:00, newest first:\n- it rained\n\n"
-        "## Lessons of earlier runs\n(nothing yet)\n\nWrite the report."
-    )
-    for phase in (Phase.GOALS, Phase.TASKS):
-        assert "it rained" not in asked(at(phase, run=new_run("clock")), phase)[1]
+def test_the_agents_that_look_around_and_set_goals_see_the_situation() -> None:  # EX-11, EX-95
+    for phase in (Phase.INSPIRATION, Phase.GOALS):
+        question = asked(at(phase, run=new_run("clock")), phase)[1]
+        assert 'name="pending">\n- paused: Globex\n</material' in question
+        assert 'name="since then">\nSince Sunday 2026-03-01 12:00, newest first:\n- it rained\n</material' in question
+    assert "it rained" not in asked(at(Phase.TASKS, run=new_run("clock")), Phase.TASKS)[1]
 
 
 def test_an_empty_situation_is_shown_as_such() -> None:  # EX-11
     run = with_outcome(new_run("clock"), Recalled([], surroundings=Situation(since=NOON)))
     _, question = asked(run, Phase.INSPIRATION)
-    assert question.startswith(
-        "## Pending\n(nothing)\n\n## Since then\nSince Monday 2026-03-02 12:00, newest first:\n(n"
-    )
+    assert 'name="pending">\n(nothing)\n</material' in question
+    assert 'name="since then">\nSince Monday 2026-03-02 12:00, newest first:\n(nothing)\n</material' in question
 
 
 def test_a_run_that_was_begun_before_there_were_surroundings_loads_and_goes_on() -> None:
@@ -128,7 +125,7 @@ def test_a_run_that_was_begun_before_there_were_surroundings_loads_and_goes_on()
     loaded = Run.model_validate(old)
     assert loaded.surroundings is None
     assert isinstance(lifecycle.next_step(loaded), AskAgent)
-    assert asked(loaded, Phase.INSPIRATION)[1].startswith("## Lessons of earlier runs")
+    assert 'name="pending"' not in asked(loaded, Phase.INSPIRATION)[1]
     assert "pending" not in facts(loaded, "inspiration")
 
 

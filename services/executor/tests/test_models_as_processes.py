@@ -5,16 +5,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from services.executor.tests.fixtures import at, new_run
 
 from executor.agents.prompt_files import Agents
-from executor.agents.prompts import system
+from executor.agents.prompts import for_phase
 from executor.domain.planning.parsing import UnusableAnswer
 from executor.domain.planning.plan import mended_task, plan
 from executor.domain.tasks.turns import single_call
 from rota_common.testing.samples import a_robot
 from rota_contracts.messages.execution import ExecutorType, Task
 from rota_contracts.messages.trigger import TriggerType
-from rota_contracts.robots.robot import Robot
+from rota_contracts.robots.robot import Phase, Robot
 
 
 def robot(*models: str, agents: Sequence[str] = ("writer",), **resources: Any) -> Robot:
@@ -87,6 +88,6 @@ def test_only_a_method_that_reads_is_called_again_after_a_crash(method: str, aga
 def test_the_planner_sees_the_models() -> None:
     has = robot("user", processes=[{"name": "crm.greet"}])
     agent = Agents().assistant("rota.tasks", team="acme")
-    shown = system(agent, "rota.tasks", has, locale="en-US").text()
+    shown = for_phase(at(Phase.TASKS, run=new_run(robot=has)), Phase.TASKS, agent, "rota.tasks", {})[0].text()
     assert "- crm.greet\n" in shown
     assert "- models.user.*: any method of this model, such as models.user.Find or models.user.Get" in shown

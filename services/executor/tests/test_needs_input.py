@@ -61,7 +61,7 @@ def test_a_phase_that_needs_input_waits_and_is_repeated_with_the_answer(phase: P
     agent = Agents().find(f"rota.{phase}", team="acme")
     assert agent is not None
     asked = for_phase(run, phase, agent, agent.id, {})[-1].text()
-    assert "## Said by people meanwhile\n- [instruct] The German one." in asked
+    assert "<said_by_people_meanwhile>\n- [instruct] The German one." in asked
     assert advance_until(run)[0].execution.status is ExecStatus.COMPLETED
 
 

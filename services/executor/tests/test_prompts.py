@@ -67,14 +67,14 @@ def test_goals_are_made_from_the_role_the_duties_and_the_report() -> None:  # EX
     system_prompt, question = asked(at(Phase.GOALS, run=new_run("clock", robot=ROBOT)), Phase.GOALS)
     assert system_prompt.startswith("You are Sales Manager. Your job:\n- Track KPIs\n- Make reports")
     assert "Mind the tone." in system_prompt
-    assert question.startswith("## Report\n## Summary\nquiet")
+    assert 'name="report">\n## Summary\nquiet\n</material' in question
     assert question.endswith("Make today's goals.")
 
 
 def test_goals_of_a_persons_run_are_made_from_its_messages() -> None:  # EX-13
     _, question = asked(at(Phase.GOALS, run=new_run("human")), Phase.GOALS)
-    assert "Action: task.add\nLook at Globex" in question
-    assert "## Report" not in question
+    assert "<request>\nAction: task.add\nLook at Globex\n</request>" in question
+    assert "report" not in question
 
 
 def test_goals_of_an_event_are_made_from_its_data() -> None:  # EX-13
@@ -84,8 +84,9 @@ def test_goals_of_an_event_are_made_from_its_data() -> None:  # EX-13
 
 
 def test_the_report_is_asked_for_with_the_time_of_the_robot() -> None:  # EX-11 CL-05
-    system_prompt, _ = asked(at(Phase.INSPIRATION, run=new_run("clock", robot=ROBOT)), Phase.INSPIRATION)
-    assert "Monday 2026-03-02 12:00 UTC (start of the month)" in system_prompt
+    system_prompt, question = asked(at(Phase.INSPIRATION, run=new_run("clock", robot=ROBOT)), Phase.INSPIRATION)
+    assert "Now: Monday, 2026-03-02 12:00:00 (UTC)" in system_prompt
+    assert "Monday 2026-03-02 12:00 UTC (start of the month)" in question
 
 
 @pytest.mark.parametrize(
@@ -101,7 +102,7 @@ def test_a_late_run_shows_its_due_instant_in_the_robots_zone(due: Any, shown: st
     given = TriggerInput(clock=clock_context(NOON, "Europe/Paris"))
     run = at(Phase.INSPIRATION, run=new_run("clock", robot=ROBOT, input=given, scheduled_at=due))
     line = f"Monday 2026-03-02 13:00 Europe/Paris (start of the month){shown}"
-    assert f"It is {line}. Look around" in asked(run, Phase.INSPIRATION)[0]
+    assert f"the clock: {line}\n" in asked(run, Phase.INSPIRATION)[1]
     assert line in given_input(run.execution.trigger).splitlines()
 
 
@@ -116,7 +117,7 @@ def test_the_due_instant_is_shown_with_its_own_offset() -> None:  # EX-11
 def test_the_planner_sees_the_goals_and_the_executors() -> None:  # EX-26
     system_prompt, question = asked(at(Phase.TASKS, run=new_run(robot=ROBOT)), Phase.TASKS)
     assert "- experts.scorer\n- experts.writer" in system_prompt
-    assert "## Goals\n## Goals\n1. Score it" in question
+    assert "<goals>\n## Goals\n1. Score it\n</goals>" in question
 
 
 def test_an_answer_that_could_not_be_used_comes_back_with_the_reason() -> None:
@@ -127,9 +128,12 @@ def test_an_answer_that_could_not_be_used_comes_back_with_the_reason() -> None:
 
 def test_lessons_of_earlier_runs_are_in_the_prompt() -> None:
     lesson = Lesson(id="l1", type=LessonType.INSIGHT, content="Globex pays late", execution_id="e0", learnt_at=NOON)
-    run = at(Phase.GOALS).with_execution(recalled=[lesson])
-    assert "- [insight] Globex pays late" in asked(run, Phase.GOALS)[1]
-    assert "(nothing yet)" in asked(at(Phase.GOALS), Phase.GOALS)[1]
+    run = at(Phase.GOALS).with_execution(recalled=[lesson, lesson])
+    for phase in (Phase.INSPIRATION, Phase.GOALS, Phase.TASKS, Phase.DELIVERY):
+        shown = asked(run, phase)[1]
+        assert shown.count("- [insight] Globex pays late") == 1
+    assert task_messages(run, 1)[-1].text().count("- [insight] Globex pays late") == 1
+    assert "lessons" not in asked(at(Phase.GOALS), Phase.GOALS)[1]
 
 
 @pytest.mark.parametrize(
@@ -137,10 +141,12 @@ def test_lessons_of_earlier_runs_are_in_the_prompt() -> None:
     [
         ("fr-FR", {"default_locale": "de-DE"}, "fr-FR"),
         (None, {"default_locale": "de-DE"}, "de-DE"),
-        (None, {}, "en-US"),
+        (None, {}, "that of the request, else that of the duties"),
     ],
 )
-def test_the_language_is_the_triggers_then_the_robots_then_english(trigger: Any, config: Any, expected: str) -> None:
+def test_the_language_is_the_triggers_then_the_robots_then_the_requests(
+    trigger: Any, config: Any, expected: str
+) -> None:
     run = at(Phase.GOALS, run=new_run(robot=a_robot(config=config), locale=trigger))
     assert f"in this language: {expected}" in asked(run, Phase.GOALS)[0]
 
@@ -173,13 +179,13 @@ def test_a_task_sees_the_results_of_completed_tasks_before_it_and_no_others() ->
     texts = {"task-1": "fifteen leads", "task-2": "a wrong guess", "task-3": "unchecked"}
     run = with_results(texts, task_1=TaskStatus.COMPLETED, task_2=TaskStatus.FAILED, task_3=TaskStatus.VALIDATING)
     text = task_messages(run, 4)[-1].text()
-    assert "## Results so far\n### Step 1\nfifteen leads" in text
+    assert 'name="results so far">\n### Step 1\nfifteen leads\n</material' in text
     assert "a wrong guess" not in text
     assert "unchecked" not in text
 
 
 def test_the_first_task_sees_that_there_are_no_results_yet() -> None:  # EX-22
-    assert task_messages(at(RunTurn), 1)[-1].text().endswith("## Results so far\n(none)")
+    assert "(results so far: none)" in task_messages(at(RunTurn), 1)[-1].text()
 
 
 def test_a_long_result_is_cut() -> None:  # EX-22
@@ -196,9 +202,9 @@ def test_a_task_sees_its_expected_output() -> None:  # EX-16 EX-18
     assert "You are experts.writer, an assistant of Sales Manager" in first.text()
     assert middle == said[0]
     for part in (
-        "## Task\nWrite it",
-        "## Arguments\n['formal']",
-        "## Expected output\ntwo pages",
+        "<task>\nWrite it\n</task>",
+        "<arguments>\n['formal']\n</arguments>",
+        "<expected_output>\ntwo pages\n</expected_output>",
         '"company": "Globex"',
     ):
         assert part in last.text()
@@ -207,7 +213,7 @@ def test_a_task_sees_its_expected_output() -> None:  # EX-16 EX-18
 def test_the_report_to_deliver_is_written_from_the_results() -> None:  # DC-03
     run = with_results({"task-1": "fifteen leads"}, task_1=TaskStatus.COMPLETED)
     _, question = asked(run, Phase.DELIVERY)
-    assert "## Results\n### Step 1\nfifteen leads" in question
+    assert 'name="results">\n### Step 1\nfifteen leads\n</material' in question
 
 
 @pytest.mark.parametrize("role", ["system", "assistant", "tool"])

@@ -76,7 +76,7 @@ def test_runs_under_way_are_listed_with_what_they_wait_for(fields: Any, line: st
 @pytest.mark.parametrize(
     ("fields", "line"),
     [
-        ({"content": {"summary": "HOT", "body": {"inline": "x"}}, "delivery": {"success": True}}, " - HOT"),
+        ({"content": {"summary": "HOT"}, "delivery": {"success": True}}, " - HOT"),
         ({"content": {"summary": "HOT"}, "delivery": {"success": False}}, " - HOT (not delivered everywhere)"),
         ({"status": "failed", "error": "no model"}, " - error: no model"),
         ({"skipped": "done before"}, " - nothing to do: done before"),
@@ -94,6 +94,18 @@ def test_ended_runs_are_listed_with_their_trigger_and_result(fields: Any, line: 
 )
 def test_triggers_of_people_and_clocks_are_quoted(type: str, woken: str) -> None:  # EX-11
     assert ended(type) == f"- Monday 2026-03-02 12:05, completed: {woken}"
+
+
+def test_the_newest_result_is_shown_in_full_and_older_ones_are_not() -> None:  # EX-10
+    done = [
+        a_glimpse(status="failed", content={"summary": "None", "body": {"inline": "not finished"}}),
+        a_glimpse(status="completed", content={"summary": "New", "body": {"inline": "# KPIs\n15 leads"}}),
+        a_glimpse(status="completed", content={"summary": "Old", "body": {"inline": "14 leads"}}),
+    ]
+    lines = recent_lines(done, UTC)
+    assert " - New\n  - its result: # KPIs 15 leads\n" in lines
+    assert "not finished" not in lines
+    assert "14 leads" not in lines
 
 
 def test_interventions_of_people_are_listed_and_those_of_machines_are_not() -> None:  # EX-11

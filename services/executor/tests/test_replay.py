@@ -81,12 +81,22 @@ async def test_a_changed_answer_of_the_same_kind_is_found_in_the_execution() -> 
     assert "Do something else" in answer.difference
 
 
+async def test_the_trail_of_an_earlier_version_is_replayed_as_it_was_understood() -> None:  # F24
+    run = await advance_until()
+    said = [entry.said.inline or "" if entry.said is not None else "" for entry in run.unsaved]
+    old = [entry.model_copy(update={"understanding": 0}) for entry in run.unsaved]
+    assert replay_journal(run, old, said).same
+    thinking = [each.replace("87 of 100", "<think>hm</think>87 of 100") for each in said]
+    assert replay_journal(run, run.unsaved, thinking).same
+    assert "<think>hm</think>87" in replay_journal(run, old, thinking).difference
+
+
 async def test_a_changed_interpretation_is_found(monkeypatch: pytest.MonkeyPatch) -> None:  # F24
     run = await advance_until()
     understood = interpreting.interpret
 
-    def otherwise(run: Run, step: Any, said: ModelReply, *others: Any) -> Outcome:
-        return understood(run, step, said.model_copy(update={"text": said.text.replace("87", "88")}), *others)
+    def otherwise(run: Run, step: Any, said: ModelReply, *others: Any, **named: Any) -> Outcome:
+        return understood(run, step, said.model_copy(update={"text": said.text.replace("87", "88")}), *others, **named)
 
     monkeypatch.setattr(replaying, "interpret", otherwise)
     answer = again(run)
@@ -111,7 +121,7 @@ async def test_code_that_decides_otherwise_is_found(monkeypatch: pytest.MonkeyPa
 async def test_code_that_breaks_is_found_where_it_broke(monkeypatch: pytest.MonkeyPatch) -> None:  # F24
     run = await advance_until()
 
-    def broken(*given: Any) -> Outcome:
+    def broken(*given: Any, **named: Any) -> Outcome:
         raise KeyError("oh")
 
     monkeypatch.setattr(replaying, "interpret", broken)

@@ -4,8 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
+from services.executor.tests.fixtures import EQUIPPED
+from services.executor.tests.harness import LOOKUP
 
-from executor.adapters.in_memory import InMemoryRobots, in_memory
+from executor.adapters.in_memory import InMemoryRobots, ScriptedModel, ScriptedTools, in_memory
 from executor.app import build
 from executor.settings import Settings
 from rota_common.errors import Permanent
@@ -205,3 +207,37 @@ async def test_what_only_a_run_that_starts_can_use_is_refused_by_one_under_way(b
     given = {"intervention_id": "i1", "action": InterventionAction.INSTRUCT, "messages": words, **OWNER}
     reply = await bus.ask(catalog.INTERVENE, Intervene.model_validate(given | {"starts": ["executor_mode"]}))
     assert (reply.execution_id, reply.refused) == (None, "e1 has begun, executor_mode can't change any more")
+
+
+async def test_thoughts_are_in_no_delivery_and_a_call_in_text_reaches_its_tool() -> None:  # EX-45, EX-47, EX-74
+    thought = "<think>The customer is a fool.</think>"
+    model = ScriptedModel(
+        f'{thought}{{"content": "Score it"}}',
+        f'{thought}{{"tasks": [{{"description": "Look", "executor_id": "experts.writer"}}]}}',
+        f'{thought}<tool_call>{{"name": "lookup", "arguments": {{"name": "A"}}}}</tool_call>',
+        f"{thought}87",
+        f"{thought}# Done\n\nIt is <final>87</final>.",
+    )
+    tools = ScriptedTools([LOOKUP])
+
+    async def recall(request: Recall) -> RecallReply:
+        return RecallReply()
+
+    async def check(request: CheckRules) -> RulesReply:
+        return RulesReply(verdict=GOOD)
+
+    bus = InMemoryBus()
+    bus.answer(catalog.RECALL, recall)
+    bus.answer(catalog.CHECK_RULES, check)
+    adapters = in_memory(EQUIPPED, rehearsal=model, tools=tools)
+    app = build(Settings(connector="rehearsal"), runtime=Runtime(bus=bus), adapters=adapters)
+    await app.service.start()
+    await app.service.started.wait()
+    await request(bus)
+    await deliver(bus)
+    (asked,) = bus.facts(catalog.DELIVERY_REQUESTED)
+    replayed = await bus.ask(catalog.REPLAY, ReplayExecution(team_id=TEAM, execution_id="e1"))
+    await app.service.stop(1)
+    assert (asked.data.content.summary, asked.data.content.body.inline) == ("It is 87.", "# Done\n\nIt is 87.")
+    assert [(use.tool, use.arguments) for use in tools.calls] == [("lookup", {"name": "A"})]
+    assert (replayed.same, replayed.difference) == (True, "")

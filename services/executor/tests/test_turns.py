@@ -20,7 +20,7 @@ from services.executor.tests.fixtures import with_tasks as run_with
 from executor.agents.prompt_files import Agents
 from executor.agents.prompts import for_task
 from executor.domain import lifecycle
-from executor.domain.outcomes import RulesAnswered, TaskAnswered, VerdictGiven
+from executor.domain.outcomes import NeedsInput, RulesAnswered, TaskAnswered, VerdictGiven
 from executor.domain.run import Run
 from executor.domain.steps import CheckRules, RequestVerdict, RunTurn
 from executor.publish import validation_request
@@ -44,6 +44,16 @@ def judged(run: Run, verdict: ValidationResult, layer: str = "rules", error: str
     step = lifecycle.next_step(run)
     assert isinstance(step, RequestVerdict)
     return with_outcome(run, VerdictGiven(step.validation_id, "task-1", verdict, error))
+
+
+def better(run: Run, number: int) -> Run:
+    """The run whose assistant has answered something new."""
+    return with_outcome(run, TaskAnswered("task-1", Text(inline=f"try {number}")))
+
+
+def more(number: int) -> ValidationResult:
+    """A no that is another one each time, with the same issue."""
+    return MORE.model_copy(update={"score": round(0.3 + number / 1000, 3)})
 
 
 def one_task(**executor: Any) -> Run:
@@ -87,7 +97,7 @@ def test_after_the_last_turn_that_a_robot_allows_the_task_fails(turns: int, laye
         step = lifecycle.next_step(run)
         assert isinstance(step, RunTurn)
         assert step.turn == number
-        run = judged(run, MORE, layer)
+        run = judged(better(run, number), more(number), layer)
     after = f" (after {turns} turns)" if turns > 1 else ""
     assert run.execution.error == f"task task-1 (Step 1): no figures{after}"
     assert len(run.execution.results[0].turns) == turns
@@ -95,10 +105,44 @@ def test_after_the_last_turn_that_a_robot_allows_the_task_fails(turns: int, laye
 
 def test_a_task_has_ten_turns_by_default() -> None:  # EX-20
     run = one_task()
-    for _ in range(9):
-        run = judged(run, MORE)
+    for number in range(9):
+        run = judged(better(run, number), more(number))
     assert run.execution.error is None
-    assert judged(run, MORE).execution.error == "task task-1 (Step 1): no figures (after 10 turns)"
+    run = judged(better(run, 10), more(10))
+    assert run.execution.error == "task task-1 (Step 1): no figures (after 10 turns)"
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_an_equal_output_ends_the_turns(layer: str) -> None:
+    run = judged(judged(one_task(), MORE, layer), more(1), layer)
+    assert run.execution.error == (
+        "task task-1 (Step 1): no figures (after 2 turns, as the last two results are the same)"
+    )
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_an_equal_verdict_ends_the_turns(layer: str) -> None:
+    run = judged(better(judged(one_task(), more(1), layer), 2), MORE, layer)
+    run = judged(better(run, 3), MORE, layer)
+    assert run.execution.error == (
+        "task task-1 (Step 1): no figures (after 3 turns, as the last two verdicts are the same)"
+    )
+
+
+def test_the_output_of_a_task_that_was_not_accepted_is_its_best() -> None:
+    run = judged(better(one_task(max_turns_per_task=3), 1), more(1))
+    best = MORE.model_copy(update={"score": 0.55, "issues": ["one figure is missing"]})
+    run = judged(better(run, 2), best)
+    (result,) = judged(better(run, 3), more(3)).execution.results
+    assert (result.status, result.validation, result.output) == (TaskStatus.FAILED, best, Text(inline="try 2"))
+    assert result.error == "one figure is missing (after 3 turns)"
+
+
+def test_a_persons_answer_between_two_turns_is_no_standstill() -> None:
+    run = judged(one_task(), MORE)
+    run = with_outcome(run, NeedsInput("Which figures?"))
+    run = signalled(run, "instruct", "Those of May.")
+    assert judged(run, MORE).execution.error is None
 
 
 @pytest.mark.parametrize(
@@ -118,8 +162,16 @@ def test_a_validator_that_could_not_judge_wants_no_reply() -> None:
     assert run.execution.error == "task task-1 (Step 1): the agent gave no verdict"
 
 
-def test_a_yes_needs_no_reply_whatever_it_says() -> None:
-    run = judged(one_task(), MORE.model_copy(update={"passed": True}), "meaning")
+def test_a_whole_result_needs_no_reply_whatever_is_said() -> None:
+    run = judged(one_task(), MORE.model_copy(update={"passed": True, "complete": True}), "meaning")
+    assert run.execution.results[0].status is TaskStatus.COMPLETED
+
+
+def test_a_good_result_that_is_not_complete_goes_on_while_there_are_turns() -> None:  # VA-12, DEC-38
+    half = MORE.model_copy(update={"passed": True})
+    run = judged(one_task(max_turns_per_task=2), half, "meaning")
+    assert [turn.told for turn in run.execution.results[0].turns] == ["", "Add figures."]
+    run = judged(run, half, "meaning")
     assert run.execution.results[0].status is TaskStatus.COMPLETED
 
 
@@ -181,7 +233,7 @@ def test_an_instruction_between_turns_applies_from_the_next() -> None:  # TG-07
     assert effect(run) == "applies from the next step"
     task = (run.execution.tasks or [])[0]
     text = "\n".join(message.text() for message in for_task(run, task, Agents().assistant("x", team="acme"), {}))
-    assert "## Said by people meanwhile\n- [instruct] Think of Initech too." in text
+    assert "<said_by_people_meanwhile>\n- [instruct] Think of Initech too." in text
 
 
 def test_the_output_of_a_task_is_that_of_its_last_turn() -> None:

@@ -37,6 +37,11 @@ async def test_only_other_completed_runs_of_the_window_count() -> None:  # SC-13
     assert learner.agents.calls == []
 
 
+def framed(text: str) -> Any:
+    """The JSON that stands in the prompt's frame."""
+    return json.loads(text.partition('name="runs">\n')[2].partition("\n</material-")[0])
+
+
 async def test_the_agent_sees_the_goals_and_the_newest_runs() -> None:  # SC-13
     learner = Learner()
     for number in range(12):
@@ -44,7 +49,7 @@ async def test_the_agent_sees_the_goals_and_the_newest_runs() -> None:  # SC-13
     await learner.check(agent="acme.dedup", about="every Monday")
     (call,) = learner.agents.calls
     assert (call.call_id, call.assistant_id, call.execution_id, call.timeout) == ("dedup:e2", "acme.dedup", "e2", 45)
-    shown = json.loads(call.messages[0].text().split("\n\n", 1)[1])
+    shown = framed(call.messages[0].text())
     assert (shown["goals"], shown["about"]) == (GOALS, "every Monday")
     assert [run["execution_id"] for run in shown["history"]] == [f"run-{number}" for number in range(10)]
     assert shown["history"][0] == {
@@ -89,7 +94,7 @@ async def test_the_agent_sees_the_other_runs_under_way() -> None:  # SC-13
     others = [under_way(), under_way("e8", "queued", about="webhook crm"), under_way("e2", goals=GOALS)]
     await learner.check("e2", under_way=others)
     (call,) = learner.agents.calls
-    shown = json.loads(call.messages[0].text().split("\n\n", 1)[1])
+    shown = framed(call.messages[0].text())
     assert [one["execution_id"] for one in shown["under_way"]] == ["e7", "e8"]
     assert shown["under_way"][1] == {"execution_id": "e8", "status": "queued", "about": "webhook crm", "goals": ""}
     assert call.metadata == {"history": [], "under_way": shown["under_way"]}

@@ -63,7 +63,7 @@ async def test_each_assertion_has_a_call_of_its_own_with_the_same_id_each_time()
 async def test_an_assertion_on_a_part_shows_the_part_alone() -> None:
     agents = ScriptedAgents(GOOD)
     await judge(agents, rule(path="text", value="kind?"))
-    assert "<output>\nDear you\n</output>" in agents.calls[0].messages[0].text()
+    assert 'name="output">\nDear you\n</material-' in agents.calls[0].messages[0].text()
 
 
 async def test_a_missing_part_fails_without_a_call() -> None:
@@ -130,7 +130,10 @@ async def test_a_failed_call_is_raised_after_all_calls_have_ended() -> None:
             if call.assistant_id == "experts.away":
                 raise Transient("not there")
             answered.append(call.assistant_id)
-            return AgentReply(agent_id=call.assistant_id, content=json.dumps({"passed": True}))
+            return AgentReply(
+                agent_id=call.assistant_id,
+                content=json.dumps({"check": call.metadata["check"], "passed": True, "score": 1}),
+            )
 
     with pytest.raises(Transient, match="not there"):
         await judge(Partly(), rule(use="experts.away"), rule(use="experts.here"))

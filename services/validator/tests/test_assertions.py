@@ -47,10 +47,16 @@ EQUALITY = [
     ('```json\n{"a": 1}\n```', {"a": 1}, True),
     ("null", None, True),
     ("nothing at all", None, False),
+    # DEC-40
+    ("\n  success \n", "success", True),
+    ("success", "success\n", True),
+    ('Sure! Here: {"status": "ok"} done', {"status": "ok"}, False),
+    (' \n```\n{"status": "ok"}\n```\n', {"status": "ok"}, True),
+    ('Look:\n```\n{"status": "ok"}\n```', {"status": "ok"}, False),
 ]
 
 
-async def test_equals_is_json_equality() -> None:  # VA-02, DEC-25
+async def test_equals_is_json_equality() -> None:  # VA-02, DEC-25, DEC-40
     wrong = [
         (output, value, negate)
         for output, value, holds in EQUALITY

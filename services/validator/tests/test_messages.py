@@ -28,7 +28,7 @@ from validator.app import build
 from validator.fair_slots import PER_TEAM
 from validator.settings import Settings
 
-GOOD, RUDE = '{"passed": true, "score": 0.8}', '{"passed": false, "issues": ["rude"]}'
+GOOD, RUDE = '{"passed": true, "score": 0.8}', '{"passed": false, "score": 0, "issues": ["rude"]}'
 RAIN = Text(inline="Rain")
 
 
@@ -118,7 +118,7 @@ async def test_a_refused_call_still_ends_in_a_verdict() -> None:
 
 
 async def test_agent_assertions_pass_from_the_first_layer_to_the_second() -> None:  # VA-09, DEC-13
-    agents = ScriptedAgents('{"passed": true}', by_agent={"experts.tone": RUDE})
+    agents = ScriptedAgents('{"passed": true, "score": 1}', by_agent={"experts.tone": RUDE})
     rules = [
         Assertion(type="agent", use="agents:validator", value="Is it true?"),
         Assertion(type="agent", use="experts.tone", value="Is it rude?", negate=True),
@@ -137,7 +137,7 @@ async def test_agent_assertions_pass_from_the_first_layer_to_the_second() -> Non
 
 
 async def test_half_a_character_in_an_agents_answer_is_replaced() -> None:
-    async with validator(ScriptedAgents(r'{"passed": false, "issues": ["\ud83d no"]}')) as bus:
+    async with validator(ScriptedAgents(r'{"passed": false, "score": 0, "issues": ["\ud83d no"]}')) as bus:
         await request(bus)
         (fact,) = await verdicts(bus)
     assert fact.verdict.issues == ["\ufffd no"]

@@ -61,7 +61,7 @@ async def test_without_a_further_turn_there_is_no_reply(talk: Conversation) -> N
 async def test_a_passed_result_has_no_reply() -> None:
     verdict = await check('{"a": 1} Total', TALK, RULES)
     assert (verdict.passed, verdict.complete, verdict.need_reply, verdict.reply_content) == (True, True, False, "")
-    verdict = (await judge(answering(passed=True, need_reply=True, reply_content="Well done."))).verdict
+    verdict = (await judge(answering(passed=True, score=1, need_reply=True, reply_content="Well done."))).verdict
     assert (verdict.passed, verdict.complete, verdict.need_reply, verdict.reply_content) == (True, True, False, "")
 
 
@@ -89,7 +89,7 @@ async def test_the_agents_issues_become_the_feedback() -> None:  # VA-13
 
 @pytest.mark.parametrize(("need", "used"), [(True, True), (None, True), (False, False), ("yes", True)])
 async def test_an_agents_own_question_is_the_reply(need: Any, used: bool) -> None:  # VA-13
-    answer = {"passed": False, "issues": ["vague"], "need_reply": need, "reply_content": " Which rain? "}
+    answer = {"passed": False, "score": 0, "issues": ["vague"], "need_reply": need, "reply_content": " Which rain? "}
     verdict = (await judge(answering(**{key: value for key, value in answer.items() if value is not None}))).verdict
     assert verdict.need_reply
     assert (verdict.reply_content == "Which rain?") is used
@@ -122,7 +122,7 @@ async def test_a_failed_rule_decides_against_the_agents_verdict() -> None:
 
 
 async def test_an_agents_question_stands_beside_the_feedback_on_rules() -> None:
-    agents = answering(passed=False, issues=["vague"], reply_content="Which rain?")
+    agents = answering(passed=False, score=0, issues=["vague"], reply_content="Which rain?")
     verdict = (await judge(agents, rules_verdict=BROKEN)).verdict
     assert "1. no Total\n2. vague\n" in verdict.reply_content
     assert "- add it\n- Which rain?\n" in verdict.reply_content

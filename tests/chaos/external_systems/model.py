@@ -47,5 +47,6 @@ def parse_call(body: dict[str, Any]) -> ModelCall:
         robot=facts["role"],
         task=str(facts.get("task", "")).rpartition(" ")[2],
         rounds=body["rounds"],
+        check=str(facts.get("check", "")),
         tools={tool["tool"]: tool["name"] for tool in facts["tools"]},
     )

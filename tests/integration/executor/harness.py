@@ -75,8 +75,8 @@ ENDINGS = {
 
 def kind(asked: ModelRequest) -> str:
     """Which step a request to the model is: a phase, or `run: <the task>`."""
-    if "## Task\n" in asked.words:
-        return "run: " + asked.words.split("## Task\n")[1].splitlines()[0]
+    if "<task>\n" in asked.words:
+        return "run: " + asked.words.split("<task>\n")[1].splitlines()[0]
     return next((name for ending, name in ENDINGS.items() if ending in asked.words), "other")
 
 

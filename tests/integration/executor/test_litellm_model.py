@@ -117,6 +117,12 @@ async def test_tools_go_along_and_calls_of_them_come_back(server: OpenAIServer) 
     assert server.asked[0].body["tools"][0] == {"type": "function", "function": described}
 
 
+async def test_the_reasoning_that_a_server_sets_apart_comes_back(server: OpenAIServer) -> None:  # EX-45
+    server.script = lambda asked: Calls([("web__now", {})], text="Let me look.", reasoning="What time is it?")
+    said = await LitellmModel().complete(dataclasses.replace(prompt(server), tools=TOOLS))
+    assert (said.text, said.reasoning) == ("Let me look.", "What time is it?")
+
+
 @pytest.mark.parametrize("given", ['{"city": ', "[1]", "Bern", "NaN"])
 async def test_arguments_that_are_no_object_are_kept_as_they_came(server: OpenAIServer, given: str) -> None:
     server.script = lambda asked: Calls([("web__weather", given)])

@@ -94,8 +94,8 @@ async def test_a_later_task_sees_the_results_of_the_earlier_ones(
         await system.request()
         await system.finished()
     shown = {kind(asked): asked.words for asked in model.asked}
-    assert "## Results so far\n(none)" in shown["run: Score it"]
-    assert "## Results so far\n### Score it\n87 of 100" in shown["run: Write it"]
+    assert "(results so far: none)" in shown["run: Score it"]
+    assert 'name="results so far">\n### Score it\n87 of 100' in shown["run: Write it"]
     assert "### Score it\n87 of 100\n\n### Write it\nDear Globex" in shown["delivery"]
 
 
@@ -115,16 +115,14 @@ async def test_a_plan_that_could_not_be_used_is_mended_by_the_second_answer(
 async def test_a_run_fails_with_the_reason_after_the_third_useless_plan(
     system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:
-    model.script = instead(
-        "tasks", "no", json.dumps({"tasks": []}), json.dumps({"tasks": [{"executor_id": "unknown"}]})
-    )
+    model.script = instead("tasks", "no", json.dumps({"tasks": []}), json.dumps({"tasks": ["unknown"]}))
     async with system.executor(**settings):
         await system.request()
         done = await system.over()
     assert (done.status, kinds(model)["tasks"], done.tasks) == (ExecStatus.FAILED, 3, None)
-    named = "task task-1 names 'unknown', which this robot doesn't have"
-    has = "assistant experts.scorer, assistant experts.writer"
-    assert done.error == f"tasks: {named}: it has {has} (3 attempts)"
+    assert done.error is not None
+    assert done.error.startswith("tasks: expected a plan as JSON like")
+    assert done.error.endswith("(3 attempts)")
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])

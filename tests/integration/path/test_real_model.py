@@ -1,6 +1,7 @@
 """A run with a model behind the OpenAI protocol, whose answers are as untidy as real ones (CL-22)."""
 
 import json
+import re
 from pathlib import Path
 
 from rota_common.runtime.embedded_servers import EmbeddedServer
@@ -30,7 +31,8 @@ def untidy(asked: ModelRequest) -> str:
     if "Make the plan" in asked.words:
         return f"The plan is as follows. {json.dumps(PLAN)} I hope that helps {{really}}."
     if "You check the results" in asked.system:
-        return '```\n{"passed": true, "score": 0.8, "issues": [],}\n```\n{"passed": true, "score": 0.8}'
+        (check,) = re.findall(r"- check: .* Always (\w{8});", asked.words)
+        return f'```\n{{"check": "{check}", "passed": true, "score": 0.8, "issues": [],}}\n```\nIt passes, I think.'
     if "Write it up" in asked.words:
         content = {"content": {"summary": "HOT LEAD: John Smith", "body": "## Lead\n85/100"}}
         return f"```json\n{json.dumps(content, indent=2)}\n```"

@@ -4,6 +4,7 @@ Its messages are tested on a bus in memory in services/validator/tests/test_mess
 """
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -47,7 +48,8 @@ class Executor:
 
     async def _answer(self, call: CallAgent) -> AgentReply:
         self.calls.append(call)
-        return AgentReply(agent_id=call.assistant_id, content='{"passed": true, "score": 0.8}')
+        verdict = {"check": call.metadata["check"], "passed": True, "score": 0.8}
+        return AgentReply(agent_id=call.assistant_id, content=json.dumps(verdict))
 
     async def request(self, **fields: Any) -> None:
         given = {"validation_id": f"v-{self.team}", "execution_id": "e1", "task_id": "t1", "description": "a haiku"}

@@ -40,6 +40,8 @@ class RunSummary(Part):
     goals: str = ""
     tasks: list[TaskSummary] = []
     delivered: str = Field(default="", description="the summary that was delivered")
+    known: list[str] = Field(default=[], description="the lessons that the run was given")
+    now: str = Field(default="", description="the date, the time and the zone of the run, in words")
 
 
 class LearningRequestedV1(Payload):

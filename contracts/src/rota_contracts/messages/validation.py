@@ -101,6 +101,10 @@ class ValidationRequestedV1(Payload):
     threshold: float = Field(default=THRESHOLD, ge=0, le=1)
     conversation: Conversation = Conversation()
     rules_verdict: ValidationResult | None = Field(default=None, description="the verdict of the rules, to be merged")
+    asked: str = Field(default="", description="the person's own words that started the run: they decide")
+    said: str = Field(default="", description="what people have said in the run since")
+    given: dict[str, str] = Field(default={}, description="material of the task by name: event, results, knowledge")
+    now: str = Field(default="", description="the date, the time and the zone of the run, in words")
 
 
 class ValidationCompletedV1(Payload):

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from rota_common.json_repair import repair
 from rota_contracts.model import Json
 
 FENCE = "```"
@@ -23,6 +24,8 @@ def _not_json(constant: str) -> Any:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_not_json)
+_LENIENT = json.JSONDecoder(parse_constant=_not_json, strict=False)
+"""Takes line breaks within strings."""
 
 
 def parse_json(text: str) -> Json:
@@ -37,7 +40,8 @@ def extract_json(text: str, default: Json = None) -> Json:
     """The JSON value in `text`: all of it, else what is in a fence, else an object or array between other words.
 
     Of several fences one marked `json` is first; of several values in prose, the first that holds an object (prose
-    has footnotes like [1]). `default` if there is none: pass a marker to distinguish that from `null`.
+    has footnotes like [1]). `default` if there is none: pass a marker to distinguish that from `null`. Nothing is
+    repaired: see `repaired_json`.
     """
     for candidate in (text, *_fenced(text)):
         try:
@@ -46,6 +50,40 @@ def extract_json(text: str, default: Json = None) -> Json:
             continue
     found = _in_prose(text)
     return next((value for value in found if _holds_object(value)), found[0] if found else default)
+
+
+def read_json(text: str, position: int) -> int | None:
+    """The end of the object or array that begins right at `position`; None if there is none."""
+    if text[position : position + 1] not in ("{", "["):
+        return None
+    try:
+        return _DECODER.raw_decode(text, position)[1]
+    except (ValueError, RecursionError):
+        return None
+
+
+def every_json(text: str) -> list[Json]:
+    """All values that `extract_json` chooses from, then those that a repair makes readable."""
+    found: list[Json] = []
+    for candidate in (text, *_fenced(text)):
+        try:
+            found.append(parse_json(candidate))
+        except ValueError:
+            found += [] if (value := repaired_json(candidate)) is None else [value]
+    return [*found, *_in_prose(text)]
+
+
+def repaired_json(text: str) -> Json:
+    """The object or array in a text whose JSON has small faults (`json_repair`), taken from its first bracket to its
+    last; None if that makes no JSON either."""
+    for opening, closing in ("[]", "{}") if text.lstrip()[:1] == "[" else ("{}", "[]"):
+        begin, end = text.find(opening), text.rfind(closing)
+        if 0 <= begin < end:
+            try:
+                return _LENIENT.decode(_with_characters(repair(text[begin : end + 1])))
+            except (ValueError, RecursionError):
+                continue
+    return None
 
 
 def _with_characters(text: str) -> str:

@@ -10,6 +10,8 @@ from typing import Any
 from executor.agents.facts import facts
 from executor.agents.prompt_files import Agent, Agents
 from executor.agents.prompts import DEFAULT_LOCALE, locale_of, system
+from executor.domain.answers.forms import echoes, in_form, without_echoes
+from executor.domain.answers.understand import understand
 from executor.domain.run import Run
 from executor.ports import Calls, Prompt, Runs
 from executor.steps.models import Models
@@ -20,6 +22,7 @@ from rota_common.errors import Permanent
 from rota_common.json_text import extract_json
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.trigger import ExecutorMode, Message
+from rota_contracts.model import Json
 from rota_contracts.robots.robot import Robot
 
 POLL_S = 0.3
@@ -138,15 +141,15 @@ class CallAgents:
 
     async def _reply(self, request: CallAgent) -> AgentReply:
         try:
-            text, model = await asyncio.wait_for(self._complete(request), request.timeout)
+            text, response, model = await asyncio.wait_for(self._complete(request), request.timeout)
         except Permanent as error:
             return AgentReply(agent_id=request.assistant_id, error=str(error))
         except TimeoutError:
             return AgentReply(agent_id=request.assistant_id, error=f"no answer within {request.timeout:g} s")
-        return AgentReply(agent_id=request.assistant_id, content=text, response=extract_json(text), model=model)
+        return AgentReply(agent_id=request.assistant_id, content=text, response=response, model=model)
 
-    async def _complete(self, request: CallAgent) -> tuple[str, str]:
-        """The answer, and the name of the model that gave it."""
+    async def _complete(self, request: CallAgent) -> tuple[str, Json, str]:
+        """The answer, the JSON in it without what it copied of its form's example, and the name of its model."""
         run = await self._run(request)
         robot = run.robot if run else await self.find_robot(request.team_id, request.member_id)
         agent_id = request.assistant_id
@@ -161,7 +164,9 @@ class CallAgents:
         messages = [_system(request, agent, robot, run), *request.messages]
         known = _facts(request, run) if run else {"words": request.messages[-1].text()}
         prompt = Prompt(messages, connector, request.timeout, request.call_id, agent.options, known)
-        return (await model.complete(prompt)).text, connector.model or connector.id
+        text = understand(await model.complete(prompt)).text
+        own = without_echoes(text, echoes(text, messages[0].text()))
+        return text, extract_json(in_form(own)), connector.model or connector.id
 
     async def _run(self, request: CallAgent) -> Run | None:
         """The execution of the call, if it is this robot's: its robot and its mode apply."""
@@ -196,4 +201,5 @@ def _facts(request: CallAgent, run: Run) -> dict[str, Any]:
     used_for = (kind for kind in KINDS if request.assistant_id == run.robot.phase_agent(kind))
     kind = next(used_for, request.assistant_id.removeprefix("rota."))
     given = {name: request.metadata.get(name, []) for name in ("history", "under_way")} if kind == "dedup" else {}
-    return facts(run, kind) | given
+    check = {"check": request.metadata["check"]} if "check" in request.metadata else {}
+    return facts(run, kind) | given | check

@@ -7,8 +7,11 @@ event.
 from dataclasses import dataclass
 from typing import Any, assert_never
 
+from executor.domain.conversation.messages import Texts
 from executor.domain.outcomes import LookedUp, Outcome, StepDelayed, StepFailed, TaskAnswered, Unusable, Used
 from executor.domain.run import Run, Signal
+from executor.domain.situation import wording
+from executor.domain.situation.moment import now_text
 from executor.domain.situation.wording import about
 from executor.domain.steps import (
     AskAgent,
@@ -33,10 +36,16 @@ from rota_contracts.messages.delivery import DeliveryContext, DeliveryRequestedV
 from rota_contracts.messages.execution import ExecutionFinishedV1, ExecutionStartedV1, Task, TaskStatus, excerpt
 from rota_contracts.messages.learning import LearningRequestedV1, RunSummary, TaskSummary
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
+from rota_contracts.messages.trigger import TriggerType
 from rota_contracts.messages.validation import ValidationRequestedV1
 from rota_contracts.model import ALL, Payload
 
 OUTPUT_LIMIT = 2000
+
+MATERIAL_LIMIT = 20_000
+"""Characters of one text that a verdict's request carries beside the output."""
+
+NO_TEXTS: Texts = {}
 LOG = logger(service="executor")
 
 
@@ -104,7 +113,7 @@ class EventPublisher:
         again = max(run.asks - 1, 0)
         match question:
             case RequestVerdict():
-                request = validation_request(run, question)
+                request = validation_request(run, question, await self._earlier(run))
                 await self._publish(
                     run, catalog.VALIDATION_REQUESTED, request, step=question.validation_id, again=again
                 )
@@ -166,6 +175,11 @@ class EventPublisher:
         )
         await self.publish.observe(catalog.ACTIVITY, activity)
 
+    async def _earlier(self, run: Run) -> dict[str, str]:
+        """The texts of results that are kept by reference."""
+        kept = [each.output for each in run.execution.results if each.output is not None and each.status == "completed"]
+        return {text.ref.name: await self.blobs.read(text) for text in kept if text.ref is not None}
+
     async def _learning_request(self, run: Run) -> LearningRequestedV1:
         learn = run.robot.robot_config.learn
         return LearningRequestedV1(
@@ -181,7 +195,7 @@ def _owner(run: Run) -> dict[str, str]:
     return {"execution_id": run.id, "team_id": run.execution.team_id, "member_id": run.execution.member_id}
 
 
-def validation_request(run: Run, question: RequestVerdict) -> ValidationRequestedV1:
+def validation_request(run: Run, question: RequestVerdict, texts: Texts = NO_TEXTS) -> ValidationRequestedV1:
     if run.checked is None:
         raise AssertionError("the meaning of an output is asked for once its rules are checked")
     execution, task = run.execution, question.task
@@ -199,7 +213,23 @@ def validation_request(run: Run, question: RequestVerdict) -> ValidationRequeste
         agent=run.robot.phase_agent("validation"),
         threshold=run.robot.robot_config.executor.validation_threshold,
         conversation=question.conversation,
+        asked=wording.request_text(execution.trigger) if execution.trigger.type is TriggerType.HUMAN else "",
+        said=wording.interventions_text(run),
+        given=_material(run, texts),
+        now=now_text(run, task),
     )
+
+
+def _material(run: Run, texts: Texts) -> dict[str, str]:
+    """What its author had before it, for the judge of a task's output."""
+    trigger = run.execution.trigger
+    found = {
+        "event": "" if trigger.type is TriggerType.HUMAN else wording.given_input(trigger),
+        "data": wording.data_text(trigger) if trigger.type is TriggerType.HUMAN else "",
+        "knowledge of the team": wording.known_text(run),
+        "earlier results": wording.previous_results(run, texts),
+    }
+    return {name: excerpt(text, MATERIAL_LIMIT) for name, text in found.items() if text}
 
 
 def delivery_request(run: Run, request_id: str) -> DeliveryRequestedV1:
@@ -246,6 +276,8 @@ async def run_summary(run: Run, blobs: Blobs) -> RunSummary:
         goals=execution.goals.content if execution.goals else "",
         tasks=[await _task_summary(run, task, blobs) for task in execution.tasks or []],
         delivered=execution.content.summary if execution.content and execution.delivery else "",
+        known=[lesson.content for lesson in execution.recalled],
+        now=now_text(run),
     )
 
 

@@ -106,8 +106,14 @@ def _outcome(run: Run, entry: JournalEntry, reply: str) -> Outcome:
     step = lifecycle.next_step(run)
     if not isinstance(step, AskAgent | RunTurn):
         raise ValueError(f"a model's answer was recorded where the next step is {describe(step)}")
-    tools = [Tool(name=name, server=server, tool=tool, idempotent=same) for name, server, tool, same in entry.tools]
-    return interpret(run, step, ModelReply.model_validate_json(reply), tools, LargeTexts())
+    tools = [_tool(*kept) for kept in entry.tools]
+    said = ModelReply.model_validate_json(reply)
+    return interpret(run, step, said, tools, LargeTexts(), version=entry.understanding)
+
+
+def _tool(name: str, server: str, tool: str, idempotent: bool, parameters: dict[str, Any] | None = None) -> Tool:
+    """A tool as an entry keeps it; `parameters` of those that a plan could use."""
+    return Tool(name=name, server=server, tool=tool, idempotent=idempotent, parameters=parameters or {})
 
 
 def first_difference(stored: Execution, replayed: Execution) -> str:

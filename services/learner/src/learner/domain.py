@@ -86,7 +86,7 @@ def _wanted(listed: Iterable[Json], types: Iterable[LessonType]) -> list[Draft]:
     for item in listed:
         kind = by_name.get(str(item.get("type")).lower()) if isinstance(item, dict) else None
         content = item.get("content") if kind else None
-        if kind and isinstance(content, str) and content.strip():
+        if kind and isinstance(content, str) and any(each.isalpha() for each in content):
             drafts.append((kind, content.strip()[:CONTENT_LIMIT]))
     return drafts[:MAX_LESSONS]
 

@@ -27,9 +27,11 @@ class BuiltIn:
 
 
 def _equals(assertion: Assertion, output: Output) -> bool:
+    """A text but for white space around it, or the JSON that is all of the output."""
     if assertion.path:
         return _equals_at(assertion, output)
-    return same(output.text, assertion.value) or same(output.json, assertion.value)
+    as_text = isinstance(assertion.value, str) and output.text.strip() == assertion.value.strip()
+    return as_text or (output.whole_json is not NO_JSON and same(output.whole_json, assertion.value))
 
 
 def _equals_at(assertion: Assertion, output: Output) -> bool:

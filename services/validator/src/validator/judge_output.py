@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from rota_common.bus.publishing import Publish
 from rota_contracts.catalog import VALIDATION_COMPLETED
 from rota_contracts.envelope import Event
-from rota_contracts.messages.agent import AgentReply
 from rota_contracts.messages.validation import ValidationCompletedV1, ValidationRequestedV1, ValidationResult
-from validator.agent_checks import AgentCheck, Uncheckable, agent_checks
+from validator.agent_checks import AgentCheck, Uncheckable, agent_checks, asked_again
 from validator.domain import unusable, verdict
 from validator.kinds import Output
 from validator.ports import Agents, Outputs
 from validator.registry import Kinds
-from validator.verdicts import NoVerdict, assertion_verdict, merge, read_verdict
+from validator.verdicts import NoVerdict, Unreadable, assertion_verdict, merge, read_verdict
+
+MOST_ASKS = 3
+"""Times that an agent is asked for one verdict."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,33 +43,43 @@ class JudgeOutput:
     async def _judge(self, request: ValidationRequestedV1) -> ValidationCompletedV1:
         output = Output(await self.outputs.read(request.output))
         checks = agent_checks(request, output, timeout=self.timeout)
-        answers = await self._answers([check for check in checks if isinstance(check, AgentCheck)])
         try:
-            found = [self._verdict(check, answers, request.threshold) for check in checks]
+            found = await self._verdicts(checks, request.threshold)
         except NoVerdict as reason:
             return undecided(request, str(reason))
-        rules = [request.rules_verdict] if request.rules_verdict else []
+        first = request.rules_verdict
+        rules = [first.model_copy(update={"complete": first.passed})] if first else []  # rules know of nothing to come
         return _fact(request, merge([*rules, *found], request.threshold, request.conversation))
 
-    async def _answers(self, checks: Sequence[AgentCheck]) -> dict[str, AgentReply]:
-        """Call id → answer. Waits for all calls, also when one fails, so that none is left running."""
-        replies = await asyncio.gather(*(self.agents.answer(check.call) for check in checks), return_exceptions=True)
-        answers = {}
-        for check, reply in zip(checks, replies, strict=True):
-            if isinstance(reply, BaseException):
-                raise reply
-            answers[check.call.call_id] = reply
-        return answers
+    async def _verdicts(
+        self, checks: Sequence[AgentCheck | Uncheckable], threshold: float
+    ) -> Sequence[ValidationResult]:
+        """Waits for all calls, also when one fails, so that none is left running. Raises NoVerdict."""
+        asked = (self._verdict(check, threshold) for check in checks)
+        found = await asyncio.gather(*asked, return_exceptions=True)
+        failures = [each for each in found if isinstance(each, BaseException)]
+        for failure in sorted(failures, key=lambda each: isinstance(each, NoVerdict)):
+            raise failure
+        return [each for each in found if isinstance(each, ValidationResult)]
 
-    def _verdict(
-        self, check: AgentCheck | Uncheckable, answers: dict[str, AgentReply], threshold: float
-    ) -> ValidationResult:
+    async def _verdict(self, check: AgentCheck | Uncheckable, threshold: float) -> ValidationResult:
         match check:
             case Uncheckable(assertion, reason):
                 return verdict([unusable(assertion, reason, self.kinds)])
-            case AgentCheck(call, assertion):
-                found = read_verdict(answers[call.call_id], threshold)
+            case AgentCheck(_, assertion):
+                found = await self._asked(check, threshold)
                 return assertion_verdict(assertion, found, self.kinds) if assertion else found
+
+    async def _asked(self, check: AgentCheck, threshold: float) -> ValidationResult:
+        """The agent's verdict; one that can't be read is asked for again. Raises NoVerdict."""
+        call = check.call
+        for asks in range(1, MOST_ASKS):
+            answer = await self.agents.answer(call)
+            try:
+                return read_verdict(answer, threshold, check.check)
+            except Unreadable as reason:
+                call = asked_again(check.call, answer, str(reason), asks=asks)
+        return read_verdict(await self.agents.answer(call), threshold, check.check)
 
 
 def undecided(request: ValidationRequestedV1, reason: str) -> ValidationCompletedV1:

@@ -7,15 +7,17 @@ from rota_contracts.messages.validation import Conversation, ValidationResult
 LISTED = 20
 """Issues, and suggestions, in one reply."""
 
+GO_ON = "What you have done is good, but it isn't all of it. Go on, and answer with the whole result."
+
 
 def with_reply(verdict: ValidationResult, talk: Conversation, *, own: str = "") -> ValidationResult:
-    """The verdict, with a reply if it isn't passed and there may be another turn: never for a single call.
+    """The verdict, with a reply if it isn't complete and there may be another turn: never for a single call.
 
     `own` is a reply in the validation agent's own words, a question for example; it replaces the feedback.
     """
-    if verdict.passed or not talk.goes_on:
+    if verdict.complete or not talk.goes_on:
         return verdict
-    reply = own or feedback(verdict, talk)
+    reply = own or (GO_ON if verdict.passed else feedback(verdict, talk))
     return verdict.model_copy(update={"need_reply": True, "reply_content": reply})
 
 

@@ -46,10 +46,12 @@ class Reply:
 
 @dataclass(frozen=True)
 class Calls:
-    """An answer that calls tools: (name, arguments), which are JSON already when they are a text."""
+    """An answer that calls tools: (name, arguments), which are JSON already when they are a text; with its
+    `reasoning`, if the server sets that apart."""
 
     calls: list[tuple[str, dict[str, Any] | str]]
     text: str = ""
+    reasoning: str = ""
 
     def message(self) -> dict[str, Any]:
         made = [
@@ -60,7 +62,8 @@ class Calls:
             }
             for number, (name, given) in enumerate(self.calls, start=1)
         ]
-        return {"role": "assistant", "content": self.text or None, "tool_calls": made}
+        reasoning = {"reasoning_content": self.reasoning} if self.reasoning else {}
+        return {"role": "assistant", "content": self.text or None, "tool_calls": made, **reasoning}
 
 
 Answer = str | Reply | Calls

@@ -54,7 +54,8 @@ class LitellmModel:
             raise self._named(error, prompt) from error
         message = answer.choices[0].message
         calls = [_call(call, number) for number, call in enumerate(message.tool_calls or [], start=1)]
-        return ModelReply(text=str(message.content or ""), calls=calls)
+        reasoning = str(getattr(message, "reasoning_content", None) or "")
+        return ModelReply(text=str(message.content or ""), calls=calls, reasoning=reasoning)
 
     def _named(self, error: Exception, prompt: Prompt) -> Exception:
         """Which kind of failure it is; the text names the connector and never the key."""

@@ -40,6 +40,7 @@ EXCERPT = {
     "run.execution.created_at": 1,
     "run.execution.finished_at": 1,
     "run.execution.content.summary": 1,
+    "run.execution.content.body.inline": 1,
     "run.execution.delivery.success": 1,
     "run.execution.error": 1,
     "run.execution.skipped": 1,

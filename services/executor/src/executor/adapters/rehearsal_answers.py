@@ -50,7 +50,8 @@ def _answer(kind: str, facts: dict[str, Any]) -> dict[str, Any] | str:
         case "run":
             return {"status": "done", "by": facts["agent"], "task": facts["task"], "score": _score(facts)}
         case "validation":
-            return {"passed": True, "score": 0.9, "issues": [], "details": "Rehearsed: it holds."}
+            verdict = {"passed": True, "score": 0.9, "issues": [], "details": "Rehearsed: it holds."}
+            return {"check": facts["check"], **verdict} if facts.get("check") else verdict
         case "delivery":
             return {"content": _content(facts)}
         case "learning":

@@ -1,5 +1,6 @@
 """Agents are prompt files: a front matter in YAML, then the system prompt, with `$placeholders`."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import Template
@@ -12,7 +13,7 @@ from executor.domain.conversation.chat import Tool
 
 BUILT_IN = Path(__file__).parent
 FENCE = "---"
-FRONT = ("teams", "connector", "options", "max_iterations", "tools")
+FRONT = ("teams", "connector", "options", "max_iterations", "tools", "description")
 MAX_ITERATIONS = 100
 
 
@@ -26,6 +27,7 @@ class Agent:
 
     `tools` are the ones it may use of those that its robot may use, by their names or their servers'; None = all.
     `max_iterations`: how often it may use tools in one turn; None = the usual. `teams` may use it.
+    `description`: what it is good at, in a line, for planners.
     """
 
     id: str
@@ -35,6 +37,7 @@ class Agent:
     max_iterations: int | None = None
     tools: frozenset[str] | None = None
     teams: Teams = ALL_TEAMS
+    description: str = ""
 
     def may_use(self, tool: Tool) -> bool:
         return self.tools is None or not self.tools.isdisjoint((tool.name, tool.server))
@@ -59,6 +62,11 @@ class Agents:
         """An assistant for a task: its own file, or the general one under its name."""
         found = self.find(agent_id, team=team) or self.find("rota.run", team=team)
         return found or self._built_in["rota.run"]
+
+    def about(self, agent_ids: Iterable[str], *, team: str) -> dict[str, str]:
+        """The descriptions of these assistants; of one without a file of its own there is none."""
+        found = {agent_id: self.find(agent_id, team=team) for agent_id in agent_ids}
+        return {agent_id: agent.description for agent_id, agent in found.items() if agent and agent.description}
 
 
 def _load(folder: Path, *, teams: Teams | None = None) -> list[Agent]:
@@ -88,7 +96,14 @@ def parse(agent_id: str, text: str, *, teams: Teams | None = None) -> Agent:
     connector = str(front.get("connector") or "")
     iterations, tools = _iterations(agent_id, front), _tools(agent_id, front)
     return Agent(
-        agent_id, Template(prompt), connector, options, iterations, tools, teams or _named_teams(agent_id, front)
+        agent_id,
+        Template(prompt),
+        connector,
+        options,
+        iterations,
+        tools,
+        teams or _named_teams(agent_id, front),
+        " ".join(str(front.get("description") or "").split()),
     )
 
 

@@ -1,48 +1,66 @@
-"""The messages for an agent: its system prompt, filled in, and what it is to work on."""
+"""The messages for an agent: its system prompt, and what it is to work on, each built of sections in a fixed order.
 
-from collections.abc import Iterable, Sequence
+What stays the same for all runs of a robot comes first, so that providers can cache it; what changes comes last.
+"""
+
+from collections.abc import Mapping, Sequence
 
 from executor.agents.prompt_files import Agent
+from executor.agents.sections import given, identity
+from executor.agents.sections.forms import form
+from executor.agents.sections.means import listed_assistants, listed_processes, listed_tools, means, reach
 from executor.domain.conversation.chat import Tool
 from executor.domain.conversation.messages import CLOSING, Texts, in_round, talk
-from executor.domain.planning.resources import assistants
 from executor.domain.run import Run
-from executor.domain.situation.wording import (
-    clock_text,
-    given_input,
-    interventions_text,
-    known_text,
-    lessons_text,
-    previous_results,
-    surroundings_text,
-)
+from executor.domain.situation.moment import now_text
+from executor.domain.situation.wording import clock_text
 from executor.domain.tasks.tasks import result_of
+from rota_common.material import Frame, frame_of, joined
 from rota_contracts.messages.execution import Task
-from rota_contracts.messages.trigger import Message, TriggerReceivedV1
+from rota_contracts.messages.trigger import Message, TriggerReceivedV1, TriggerType
 from rota_contracts.robots.robot import Phase, Robot
 
-DEFAULT_LOCALE = "en-US"
+DEFAULT_LOCALE = "that of the request, else that of the duties"
+
+WISHES = {
+    Phase.INSPIRATION: "Write the report.",
+    Phase.GOALS: "Make today's goals.",
+    Phase.TASKS: "Make the plan.",
+    Phase.DELIVERY: "Write it up.",
+}
+"""The last line of a phase's question."""
 
 
 def system(
-    agent: Agent, agent_id: str, robot: Robot, *, locale: str, clock: str = "", tools: Sequence[Tool] = ()
+    agent: Agent,
+    agent_id: str,
+    robot: Robot,
+    *,
+    locale: str,
+    kind: str = "",
+    means: str = "",
+    form: str = "",
+    tail: str = "",
+    values: Mapping[str, str] | None = None,
 ) -> Message:
-    """The system message: the identity's role, duties and rules are in every prompt."""
-    identity = robot.robot_config.identity
-    rules = "\n".join(f"- {rule}" for rule in identity.rules)
-    values = {
-        "agent": agent_id,
-        "role": identity.role,
-        "duties": "\n".join(f"- {duty}" for duty in identity.duties) or "- as your role says",
-        "rules": f"Rules that always hold:\n{rules}" if rules else "",
-        "system_prompt": robot.system_prompt,
-        "agents": _listed(assistants(robot)),
-        "tools": _listed(f"{tool.server}.{tool.tool}: {tool.description}".rstrip(": ") for tool in tools),
-        "processes": _listed(_process(name) for name in robot.callable_processes()),
-        "locale": locale,
-        "clock": clock,
-    }
-    return Message(role="system", content=agent.system_prompt(values))
+    """The system message. Persona and rules, the agent's own words, `means`, `form`, then what changes: the `tail`.
+
+    `values`: of the placeholders in the agent's file, beside those of the identity.
+    """
+    kind = kind or identity.kind_of(agent_id)
+    sections = (
+        identity.persona(kind, agent_id, robot),
+        identity.rules(robot),
+        identity.SAFETY,
+        agent.system_prompt({**_values(agent_id, robot, locale), **(values or {})}),
+        means,
+        form,
+        identity.TAGS,
+        identity.language(locale),
+        tail,
+        identity.reminder(kind, agent_id, robot),
+    )
+    return Message(role="system", content=joined(*sections))
 
 
 def locale_of(trigger: TriggerReceivedV1, robot: Robot) -> str:
@@ -57,44 +75,143 @@ def for_phase(
     texts: Texts,
     tools: Sequence[Tool] = (),
     *,
+    about: Mapping[str, str] | None = None,
     closing: int | None = None,
 ) -> list[Message]:
-    """The messages to a phase's agent. `tools`: what a plan may use. `closing`: as in `for_task`."""
-    trigger = run.execution.trigger
-    locale = locale_of(trigger, run.robot)
-    messages = [system(agent, agent_id, run.robot, locale=locale, clock=clock_text(trigger), tools=tools)]
-    messages += [Message(role="user", content=_question(run, phase, texts))]
+    """The messages to a phase's agent. `tools`: what a plan may use. `about`: descriptions of assistants. `closing`: as
+    in `for_task`."""
+    frame = frame_of(run.id, phase)
+    first = system(
+        agent,
+        agent_id,
+        run.robot,
+        locale=locale_of(run.execution.trigger, run.robot),
+        kind=str(phase),
+        means=_means(run, phase, agent, tools, about or {}),
+        form=_form(run, phase, texts),
+        tail=_tail(run, frame),
+        values=_tools(run, tools, about or {}),
+    )
+    messages = [first, Message(role="user", content=_question(run, phase, texts, frame))]
     if phase is Phase.INSPIRATION:
-        messages += [message for each in run.looked_up for message in in_round(each, texts)]
+        messages += [message for each in run.looked_up for message in in_round(each, texts, frame)]
     return [*messages, *_closing(closing), *_feedback(run)]
 
 
 def for_task(run: Run, task: Task, agent: Agent, texts: Texts, *, closing: int | None = None) -> list[Message]:
-    """A task, the results of those before it, and the conversation about it since.
+    """A task with the words that were asked, the results of those before it, and the conversation about it since.
 
     `closing`: the number of tool iterations after which it is asked for a last time.
     """
-    locale = locale_of(run.execution.trigger, run.robot)
-    parts = [f"## Task\n{task.description}"]
-    if task.args:
-        parts.append(f"## Arguments\n{task.args}")
-    if task.expected_output:
-        parts.append(f"## Expected output\n{task.expected_output}")
-    parts += [f"## What it is about\n{given_input(run.execution.trigger)}"]
-    if known := known_text(run):
-        parts.append(f"## Known to the team\n{known}")
-    if said := interventions_text(run):
-        parts.append(f"## Said by people meanwhile\n{said}")
-    parts += [f"## Results so far\n{previous_results(run, texts)}"]
+    frame = frame_of(run.id, "task", task.id)
     result = result_of(run, task.id)
+    turns = result.turns if result else []
+    first = system(
+        agent,
+        task.executor_id,
+        run.robot,
+        locale=locale_of(run.execution.trigger, run.robot),
+        kind="run",
+        form=form("run"),
+        tail=_tail(run, frame, task),
+    )
+    parts = (
+        given.lessons(run, frame),
+        given.known(run, frame),
+        given.results(run, texts, frame, "results so far"),
+        given.asked(run, frame),
+        given.said(run, without=frozenset(turn.told for turn in turns)),
+        given.task(task),
+        given.arguments(task),
+        given.expected(task),
+        "Do the task, as what was asked needs it; what is expected is a help, and what was asked decides.",
+    )
     return [
-        system(agent, task.executor_id, run.robot, locale=locale),
-        *map(_from_a_person, task.messages),
-        Message(role="user", content="\n\n".join(parts)),
-        *talk(result.turns if result else [], texts),
+        first,
+        *map(_from_a_person, _own_messages(run, task)),
+        Message(role="user", content=joined(*parts)),
+        *talk(turns, texts, frame),
         *_closing(closing),
         *_feedback(run),
     ]
+
+
+def _values(agent_id: str, robot: Robot, locale: str) -> dict[str, str]:
+    """The placeholders of any agent's file."""
+    own = robot.robot_config.identity
+    return {
+        "agent": agent_id,
+        "role": own.role,
+        "duties": "\n".join(f"- {duty}" for duty in own.duties) or "- as your role says",
+        "rules": identity.rules(robot),
+        "system_prompt": robot.system_prompt,
+        "locale": locale,
+        "clock": "",
+        **dict.fromkeys(("agents", "tools", "processes"), ""),
+    }
+
+
+def _tools(run: Run, tools: Sequence[Tool], about: Mapping[str, str]) -> dict[str, str]:
+    return {
+        "agents": listed_assistants(run.robot, about),
+        "tools": listed_tools(tools),
+        "processes": listed_processes(run.robot),
+        "clock": clock_text(run.execution.trigger),
+    }
+
+
+def _means(run: Run, phase: Phase, agent: Agent, tools: Sequence[Tool], about: Mapping[str, str]) -> str:
+    """What can be used; nothing where the agent's own file lists it."""
+    if phase is Phase.GOALS:
+        return reach(run.robot, tools, about)
+    if phase is Phase.TASKS and "agents" not in agent.prompt.get_identifiers():
+        return means(run.robot, tools, about)
+    return ""
+
+
+def _form(run: Run, phase: Phase, texts: Texts) -> str:
+    asked = run.execution.trigger.type is TriggerType.HUMAN
+    return form(str(phase), asked=asked, files=phase is Phase.DELIVERY and bool(given.files(run, texts)))
+
+
+def _tail(run: Run, frame: Frame, task: Task | None = None) -> str:
+    return joined(frame.preamble, f"Now: {now_text(run, task)}")
+
+
+def _question(run: Run, phase: Phase, texts: Texts, frame: Frame) -> str:
+    """The phase's question; its last line is the instruction."""
+    return joined(
+        given.known(run, frame), *_context(run, phase, texts, frame), given.said(run), WISHES.get(phase, "Write it up.")
+    )
+
+
+def _context(run: Run, phase: Phase, texts: Texts, frame: Frame) -> list[str]:
+    lessons, asked, around = given.lessons(run, frame), given.asked(run, frame), given.surroundings(run, frame)
+    match phase:
+        case Phase.INSPIRATION:
+            return [asked, around, lessons]
+        case Phase.GOALS:
+            return [given.report(run, frame), around, lessons, asked]
+        case Phase.TASKS:
+            done = given.results(run, texts, frame, "done already") if run.execution.results else ""
+            return [lessons, asked, given.goals(run), given.plan(run, frame), done]
+        case _:
+            done = given.results(run, texts, frame, "results")
+            return [
+                given.report(run, frame),
+                lessons,
+                asked,
+                given.goals(run),
+                given.plan(run, frame),
+                done,
+                given.files(run, texts),
+            ]
+
+
+def _own_messages(run: Run, task: Task) -> list[Message]:
+    """The task's own messages; not those that stand in the request already."""
+    same = task.messages == run.execution.trigger.input.messages
+    return [] if same and all(isinstance(each.content, str) for each in task.messages) else task.messages
 
 
 def _from_a_person(message: Message) -> Message:
@@ -111,42 +228,3 @@ def _feedback(run: Run) -> list[Message]:
         return []
     again = f"Your last answer couldn't be used: {run.feedback}\nAnswer again, in the form that was asked for."
     return [Message(role="user", content=again)]
-
-
-def _listed(names: Iterable[str]) -> str:
-    return "\n".join(f"- {name}" for name in names) or "(none)"
-
-
-def _process(name: str) -> str:
-    """`models.user.*` with its meaning, because a plan must name one method."""
-    whole = name.removesuffix("*")
-    return name if whole == name else f"{name}: any method of this model, such as {whole}Find or {whole}Get"
-
-
-def _question(run: Run, phase: Phase, texts: Texts) -> str:
-    """The phase's question. The team's knowledge and people's interventions come before its last line, which is the
-    instruction."""
-    asked, _, wish = _asked(run, phase, texts).rpartition("\n\n")
-    known, said = known_text(run), interventions_text(run)
-    parts = [asked, *([f"## Known to the team\n{known}"] if known else [])]
-    return "\n\n".join([*parts, *([f"## Said by people meanwhile\n{said}"] if said else []), wish])
-
-
-def _asked(run: Run, phase: Phase, texts: Texts) -> str:
-    execution = run.execution
-    lessons = f"## Lessons of earlier runs\n{lessons_text(run)}"
-    given = f"## What woke you\n{given_input(execution.trigger)}"
-    match phase:
-        case Phase.INSPIRATION:
-            parts = [around] if (around := surroundings_text(run)) else []
-            return "\n\n".join([*parts, lessons, "Write the report."])
-        case Phase.GOALS:
-            report = f"## Report\n{execution.inspiration.content}\n\n" if execution.inspiration else ""
-            return f"{report}{given}\n\n{lessons}\n\nMake today's goals."
-        case Phase.TASKS:
-            goals = execution.goals.content if execution.goals else ""
-            done = f"## Done already\n{previous_results(run, texts)}\n\n" if execution.results else ""
-            return f"{given}\n\n## Goals\n{goals}\n\n{done}Make the plan."
-        case _:
-            goals = execution.goals.content if execution.goals else ""
-            return f"{given}\n\n## Goals\n{goals}\n\n## Results\n{previous_results(run, texts)}\n\nWrite it up."

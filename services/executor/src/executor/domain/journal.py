@@ -7,11 +7,13 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from executor.domain import lifecycle
+from executor.domain.answers.understand import VERSION
 from executor.domain.conversation.chat import Tool
 from executor.domain.outcomes import Outcome
+from executor.domain.planning.arguments import outline
 from executor.domain.run import JournalEntry, Run
 from executor.domain.signals import control
-from executor.domain.steps import describe
+from executor.domain.steps import AskAgent, describe
 from executor.domain.tasks import promised_calls, tasks
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.text import Text
@@ -38,7 +40,8 @@ def record_outcome(
     `step`: the one it belongs to, by `describe`; the outcome of another step than the current one comes too late.
     Outcomes that name what they answer need none. `notes` are noted on the execution, each once.
     """
-    current = describe(lifecycle.next_step(run))
+    next_step = lifecycle.next_step(run)
+    current, planned = describe(next_step), isinstance(next_step, AskAgent)
     if step and step != current:
         return run
     after = lifecycle.apply(run, outcome, now=now, began=began, retry_after=retry_after)
@@ -51,13 +54,20 @@ def record_outcome(
         kind=type(outcome).__name__,
         began=began,
         said=said,
-        tools=[[tool.name, tool.server, tool.tool, tool.idempotent] for tool in tools] if said else [],
+        tools=[_kept(tool, planned=planned) for tool in tools] if said else [],
         data=None if said else to_jsonable_python(outcome),
         notes=new_notes,
         retry_after=retry_after,
+        understanding=VERSION if said else 0,
     )
     size = 0 if said is None else len(said.inline or "") or (said.ref.size if said.ref else 0)
     return _append(noted(after, new_notes).model_copy(update={"said_bytes": run.said_bytes + size}), entry)
+
+
+def _kept(tool: Tool, *, planned: bool) -> list[Any]:
+    """A tool, as far as its model's answer is interpreted by it; a plan also by the arguments that it takes."""
+    kept = [tool.name, tool.server, tool.tool, tool.idempotent]
+    return [*kept, outline(tool)] if planned else kept
 
 
 def noted(run: Run, notes: Sequence[str]) -> Run:

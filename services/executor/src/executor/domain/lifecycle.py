@@ -67,7 +67,7 @@ PHASES_OF: dict[type[object], tuple[Phase, ...]] = {
     LookedUp: (Phase.INSPIRATION,),
     GoalsSet: (Phase.GOALS,),
     Planned: (Phase.TASKS,),
-    NothingToDo: (Phase.GOALS, Phase.TASKS),
+    NothingToDo: (Phase.GOALS, Phase.TASKS, Phase.DELIVERY),
     Written: (Phase.DELIVERY,),
 }
 """The phases in which an outcome of a phase's agent is waited for."""

@@ -75,7 +75,7 @@ class JournalEntry(Part):
 
     A model's answer is kept unparsed (`said`, with the `tools` that it could call), so that a replay interprets it
     again; everything else as `data`. `notes`: added to the execution's. `began`: when the step began. `retry_after` in
-    seconds.
+    seconds. `understanding`: the version of what made the outcome of the answer (`answers.understand`).
     """
 
     at: Instant
@@ -87,6 +87,7 @@ class JournalEntry(Part):
     data: Json = None
     notes: list[str] = []
     retry_after: float = 0.0
+    understanding: int = 0
 
 
 class Merge(Part):

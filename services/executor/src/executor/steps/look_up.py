@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pydantic_core import to_jsonable_python
 
 from executor.agents.prompt_files import Agent
-from executor.domain.conversation.chat import ModelReply, Tool
+from executor.domain.answers.understand import Understood
+from executor.domain.conversation.chat import Tool
 from executor.domain.conversation.loop import uses_of
 from executor.domain.outcomes import LookedUp, Outcome, Unusable
 from executor.ports import ToolFailed, Tools
@@ -31,9 +32,9 @@ async def tools_to_look_up(tools: Tools, robot: Robot, agent: Agent) -> Sequence
     return [tool for tool in await tools.list(robot) if tool.idempotent and agent.may_use(tool)]
 
 
-async def look_up(tools: Tools, reply: ModelReply, offered: Sequence[Tool], *, step_id: str, team: str) -> Outcome:
+async def look_up(tools: Tools, reply: Understood, offered: Sequence[Tool], *, step_id: str, team: str) -> Outcome:
     """Make all calls of a reply at once; a failure is shown to the agent like any other answer."""
-    uses = uses_of(reply, offered, step_id=step_id)
+    uses = uses_of(reply.calls, offered, step_id=step_id)
     try:
         problem = unstorable([to_jsonable_python(use.arguments) for use in uses])
     except ValueError:

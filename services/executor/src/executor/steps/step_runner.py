@@ -9,11 +9,13 @@ from executor.agents.connectors import Connector
 from executor.agents.facts import facts
 from executor.agents.prompt_files import Agent, Agents
 from executor.agents.prompts import for_phase, for_task
+from executor.domain.answers.understand import understand
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.conversation.loop import CAP
 from executor.domain.conversation.messages import references
 from executor.domain.outcomes import Outcome, StepDelayed, StepFailed
 from executor.domain.planning.interpret import LargeTexts, interpret
+from executor.domain.planning.resources import assistants
 from executor.domain.run import Run
 from executor.domain.steps import (
     AskAgent,
@@ -29,6 +31,7 @@ from executor.domain.steps import (
 from executor.ports import Blobs, Model, Prompt
 from executor.steps.call_runner import CallRunner
 from executor.steps.gather_situation import GatherSituation
+from executor.steps.in_context import ASKS_A_PERSON, in_context
 from executor.steps.keep_texts import keep_output, keep_reply
 from executor.steps.look_up import ROUNDS, look_up, tools_to_look_up
 from executor.steps.merge_goals import MergeGoals
@@ -118,11 +121,15 @@ class StepRunner:
         agent_id, agent = self._phase_agent(run, phase)
         if phase is Phase.INSPIRATION:
             return await self._inspire(run, step, agent)
-        tools = await self.calls.toolset(run).tools.list(run.robot) if phase is Phase.TASKS else ()
+        plans = phase in (Phase.GOALS, Phase.TASKS)
+        shown = await self.calls.toolset(run).tools.list(run.robot) if plans else ()
+        tools = shown if phase is Phase.TASKS else ()
         model, connector = self._model(run, agent)
-        messages = for_phase(run, phase, agent, agent_id, await self._texts(run), tools)
+        about = self.agents.about(assistants(run.robot), team=run.execution.team_id) if plans else {}
+        messages = for_phase(run, phase, agent, agent_id, await self._texts(run), shown, about=about)
         known = facts(run, phase, tools=tools)
-        reply = await model.complete(Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known))
+        prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known)
+        reply = in_context(await model.complete(prompt), messages)
         return await self._interpret(run, step, reply, tools)
 
     async def _inspire(self, run: Run, step: AskAgent, agent: Agent) -> StepResult:
@@ -133,9 +140,10 @@ class StepRunner:
         messages = for_phase(run, step.phase, agent, agent.id, {}, closing=cap if closing else None)
         known = facts(run, step.phase)
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known, tools)
-        reply = await model.complete(prompt)
-        if reply.calls and tools:
-            return StepResult(await look_up(mine, reply, tools, step_id=step.step_id, team=run.execution.team_id))
+        reply = in_context(await model.complete(prompt), messages, tools)
+        found = understand(reply, tools)
+        if found.calls and tools:
+            return StepResult(await look_up(mine, found, tools, step_id=step.step_id, team=run.execution.team_id))
         return await self._interpret(run, step, reply, ())
 
     async def _run_turn(self, run: Run, step: RunTurn) -> StepResult:
@@ -149,7 +157,8 @@ class StepRunner:
         messages = for_task(run, task, agent, texts, closing=cap if closing else None)
         known = facts(run, "run", task=task, tools=tools)
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known, tools)
-        return await self._interpret(run, step, await model.complete(prompt), tools)
+        reply = in_context(await model.complete(prompt), messages, tools, fields=ASKS_A_PERSON)
+        return await self._interpret(run, step, reply, tools)
 
     async def _interpret(
         self, run: Run, step: AskAgent | RunTurn, reply: ModelReply, tools: Sequence[Tool]

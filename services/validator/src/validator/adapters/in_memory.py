@@ -44,7 +44,8 @@ class ScriptedScripts:
 
 
 class ScriptedAgents:
-    """Every agent returns the same answer, unless `by_agent` has one of its own; `calls` are all calls."""
+    """Every agent returns the same answer, unless `by_agent` has one of its own; `calls` are all calls. `CHECK` in an
+    answer is the check of the call, and an answer that begins with a verdict repeats it."""
 
     def __init__(self, content: str = "", *, error: str = "", by_agent: Mapping[str, str] | None = None) -> None:
         self._content, self._error = content, error
@@ -54,6 +55,10 @@ class ScriptedAgents:
     async def answer(self, call: CallAgent) -> AgentReply:
         self.calls.append(call)
         content = self._by_agent.get(call.assistant_id, self._content)
+        check = str(call.metadata.get("check"))
+        if content.startswith('{"passed"'):
+            content = content.replace("{", f'{{"check": "{check}", ', 1)
+        content = content.replace("CHECK", check)
         return AgentReply(agent_id=call.assistant_id, content=content, error=self._error)
 
 

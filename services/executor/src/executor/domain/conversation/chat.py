@@ -41,10 +41,17 @@ class ToolCall(Part):
 
 
 class ModelReply(Part):
-    """A model's reply: text, calls of tools, or both."""
+    """A model's reply: text, calls of tools, or both. `reasoning`: what its provider sets apart.
+
+    What it was found to repeat of its prompt is stored with it, because a replay has no prompt: `quoted`, calls in its
+    text that others wrote, and `echoes`, fields and texts of the form's own example.
+    """
 
     text: CleanText = ""
     calls: list[ToolCall] = []
+    reasoning: CleanText = ""
+    quoted: list[CleanText] = []
+    echoes: list[tuple[CleanText, CleanText]] = []
 
 
 class ChatMessage(Message):

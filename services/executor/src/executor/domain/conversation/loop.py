@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from executor.domain.conversation.chat import ModelReply, Tool
+from executor.domain.conversation.chat import Tool, ToolCall
 from rota_contracts.ids import derived_id
 from rota_contracts.json_values import same
 from rota_contracts.messages.conversation import Round, ToolStatus, ToolUse, Turn
@@ -61,14 +61,14 @@ def limit_text(cap: int, text: str) -> str:
     return f"{text}\n\nAgent exceeded maximum tool iterations ({cap}).".strip()
 
 
-def uses_of(reply: ModelReply, tools: Sequence[Tool], *, step_id: str) -> list[ToolUse]:
+def uses_of(calls: Sequence[ToolCall], tools: Sequence[Tool], *, step_id: str) -> list[ToolUse]:
     """The calls that a model's reply asks for. One that can't be made has failed already, with a reason.
 
     The same call twice in one answer is made once.
     """
     known = {tool.name: tool for tool in tools}
     uses: list[ToolUse] = []
-    for index, call in enumerate(reply.calls):
+    for index, call in enumerate(calls):
         tool = known.get(call.name)
         use = ToolUse(
             step_id=derived_id("tool", step_id, index),

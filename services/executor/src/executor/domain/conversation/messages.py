@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from executor.domain.conversation.chat import ChatMessage, ToolCall
+from rota_common.material import Frame
 from rota_contracts.messages.conversation import Round, ToolStatus, ToolUse, Turn
 from rota_contracts.messages.execution import excerpt
 from rota_contracts.messages.text import Text
@@ -21,13 +22,13 @@ Texts = Mapping[str, str]
 """Texts kept by reference, by the name of their object."""
 
 
-def talk(turns: Sequence[Turn], texts: Texts) -> Iterator[Message]:
+def talk(turns: Sequence[Turn], texts: Texts, frame: Frame) -> Iterator[Message]:
     """The messages of these turns, after the task itself."""
     for turn in turns:
         if turn.told:
             yield Message(role="user", content=turn.told)
         for each in turn.rounds:
-            yield from in_round(each, texts)
+            yield from in_round(each, texts, frame)
         if turn.output is not None:
             yield Message(role="assistant", content=read(turn.output, texts))
 
@@ -45,16 +46,20 @@ def references(turns: Sequence[Turn]) -> Iterator[Text]:
         yield from (text for text in kept if text is not None and text.ref is not None)
 
 
-def in_round(each: Round, texts: Texts) -> Iterator[Message]:
-    """A reply with calls of tools, and their results."""
+def in_round(each: Round, texts: Texts, frame: Frame) -> Iterator[Message]:
+    """A reply with calls of tools, and their results, which are material."""
     calls = [ToolCall(id=use.call_id, name=use.name, arguments=_arguments(use.arguments)) for use in each.uses]
     yield ChatMessage(role="assistant", content=each.text, tool_calls=calls)
     for use in each.uses:
-        yield ChatMessage(role="tool", content=_answer(use, texts), tool_call_id=use.call_id)
+        yield ChatMessage(role="tool", content=_framed(use, texts, frame), tool_call_id=use.call_id)
 
 
 def _arguments(given: Any) -> dict[str, Any]:
     return given if isinstance(given, dict) else {}
+
+
+def _framed(use: ToolUse, texts: Texts, frame: Frame) -> str:
+    return frame.material("answer of a tool", _answer(use, texts)) or "(an empty answer)"
 
 
 def _answer(use: ToolUse, texts: Texts) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from pydantic_core import to_jsonable_python
 
+from executor.domain.answers.understand import VERSION
 from executor.domain.conversation import loop
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.outcomes import (
@@ -20,6 +21,7 @@ from executor.domain.outcomes import (
     Written,
 )
 from executor.domain.planning import parsing
+from executor.domain.planning.answer import Answer, answer_of
 from executor.domain.planning.plan import nothing_to_do, plan
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent, RunTurn
@@ -32,6 +34,8 @@ from rota_contracts.messages.execution import InspirationReport
 from rota_contracts.messages.text import INLINE_LIMIT, Text
 from rota_contracts.robots.clock import clock_context
 from rota_contracts.robots.robot import Phase
+
+SILENT = "the agent has nothing to say (NO_REPLY)"
 
 
 @dataclass
@@ -47,15 +51,24 @@ class LargeTexts:
         return made
 
 
-def interpret(run: Run, step: AskAgent | RunTurn, said: ModelReply, tools: Sequence[Tool], kept: LargeTexts) -> Outcome:
-    """The outcome of `step`, whose model replied and could call `tools`."""
+def interpret(
+    run: Run,
+    step: AskAgent | RunTurn,
+    said: ModelReply,
+    tools: Sequence[Tool],
+    kept: LargeTexts,
+    *,
+    version: int = VERSION,
+) -> Outcome:
+    """The outcome of `step`, whose model replied and could call `tools`. `version`: of the understanding."""
     try:
+        found = answer_of(run, step, said, tools, version=version)
         match step:
             case RunTurn():
-                outcome = _turn(run, step, said, tools, kept)
+                outcome = _turn(run, step, found, tools, kept)
             case AskAgent(phase):
-                question = parsing.needs_input(said.text)
-                outcome = NeedsInput(question) if question else _phase(run, phase, said.text, tools, kept)
+                question = parsing.needs_input(found.text)
+                outcome = NeedsInput(question) if question else _phase(run, phase, found, tools, kept)
     except parsing.UnusableAnswer as error:
         return Unusable(str(error))
     if not isinstance(outcome, GoalsSet | Planned | Thought):  # the others are texts
@@ -67,40 +80,51 @@ def interpret(run: Run, step: AskAgent | RunTurn, said: ModelReply, tools: Seque
     return Unusable(problem) if problem else outcome
 
 
-def _turn(run: Run, step: RunTurn, said: ModelReply, tools: Sequence[Tool], kept: LargeTexts) -> Outcome:
+def _turn(run: Run, step: RunTurn, said: Answer, tools: Sequence[Tool], kept: LargeTexts) -> Outcome:
     task, text = step.task, said.text
     if said.calls and (tools or step.iteration == 0):
-        return Thought(task.id, text, loop.uses_of(said, tools, step_id=step.step_id))
-    if said.calls:  # it was asked for a summary, without tools
+        return Thought(task.id, text, loop.uses_of(said.calls, tools, step_id=step.step_id))
+    if said.calls or said.wanted_calls:  # it was asked for a summary, without tools
         text = loop.limit_text(step.iteration, text)
-    if question := parsing.needs_input(text):
+    if question := parsing.needs_input(said.form or text):
         return NeedsInput(question)
     if not text.strip():
         raise parsing.UnusableAnswer(f"expected the result of the task from {task.executor_id}, got an empty answer")
     return TaskAnswered(task.id, kept.text(text, room(run)))
 
 
-def _phase(run: Run, phase: Phase, text: str, tools: Sequence[Tool], kept: LargeTexts) -> Outcome:
-    trigger = run.execution.trigger
+def _phase(run: Run, phase: Phase, said: Answer, tools: Sequence[Tool], kept: LargeTexts) -> Outcome:
+    trigger, text = run.execution.trigger, said.text
+    if said.silent and phase is not Phase.INSPIRATION:
+        return NothingToDo(SILENT)
     match phase:
         case Phase.INSPIRATION:
             clock = run.robot.robot_config.clock
             context = trigger.input.clock or clock_context(trigger.received_at, clock.tz if clock else "UTC")
-            return Inspired(InspirationReport(clock=context, content=parsing.report(text)))
+            return Inspired(InspirationReport(clock=context, content=said.readable(parsing.report(text))))
         case Phase.GOALS:
-            reason = nothing_to_do(extract_json(text))
-            return NothingToDo(reason) if reason else GoalsSet(parsing.goals(text))
+            if reason := nothing_to_do(extract_json(text)):
+                return NothingToDo(reason)
+            goals = parsing.goals(text)
+            return GoalsSet(goals.model_copy(update={"content": said.readable(goals.content)}))
         case Phase.TASKS:
             old_tasks = kept_tasks(run)
-            planned = plan(text, robot=run.robot, trigger=trigger.type, tools=tools, known=old_tasks)
+            again = run.attempts > 0
+            planned = plan(text, robot=run.robot, trigger=trigger.type, tools=tools, known=old_tasks, again=again)
             if isinstance(planned, str):
                 return Planned([], [f"plan: nothing is left to do: {planned}"]) if old_tasks else NothingToDo(planned)
             return Planned(*planned)
         case _:
-            draft = parsing.draft(text)
-            return Written(
-                DeliveryContent(summary=draft.summary, body=kept.text(draft.body), attachments=draft.attachments)
-            )
+            return _written(said, kept)
+
+
+def _written(said: Answer, kept: LargeTexts) -> Outcome:
+    draft = parsing.draft(said.text, plain=said.version > 0)
+    body, silent = said.sendable(draft.body)
+    if silent:
+        return NothingToDo(SILENT)
+    summary = said.readable(draft.summary)
+    return Written(DeliveryContent(summary=summary, body=kept.text(body), attachments=draft.attachments))
 
 
 def room(run: Run) -> int:

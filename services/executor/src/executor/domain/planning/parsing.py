@@ -6,7 +6,10 @@ from pydantic import ValidationError
 
 from rota_common.json_text import extract_json
 from rota_contracts.messages.delivery import Attachment
-from rota_contracts.messages.execution import DeliveryTarget, Goals
+from rota_contracts.messages.execution import DeliveryTarget, Goals, excerpt
+
+SUMMARY_LIMIT = 300
+"""Characters of a summary that is taken from Markdown."""
 
 
 class UnusableAnswer(ValueError):
@@ -53,11 +56,15 @@ def report(text: str) -> str:
     return text.strip()
 
 
-def draft(text: str) -> Draft:
-    """`{"content": {"summary", "body", "attachments"}}`; the outer `content` may be missing."""
+def draft(text: str, *, plain: bool = False) -> Draft:
+    """`{"content": {"summary", "body", "attachments"}}`; the outer `content` may be missing. `plain`: Markdown alone is
+    a body, too, and its first lines are the summary."""
     found = extract_json(text)
     if isinstance(found, dict) and isinstance(found.get("content"), dict):
         found = found["content"]
+    in_form = isinstance(found, dict) and {"summary", "body", "content"} & found.keys()
+    if plain and not in_form and not text.lstrip().startswith(("{", "[")):
+        return _of_markdown(text)
     if not isinstance(found, dict):
         raise UnusableAnswer('expected JSON like {"content": {"summary": "…", "body": "…"}}, got text without it')
     summary, body = found.get("summary"), found.get("body")
@@ -70,6 +77,22 @@ def draft(text: str) -> Draft:
     except (ValidationError, TypeError) as error:
         raise UnusableAnswer(f"expected attachments as a list of {{title, file: __uploader://id}}: {error}") from error
     return Draft(summary.strip(), body, attachments)
+
+
+def _of_markdown(text: str) -> Draft:
+    body = text.strip()
+    if not body or body[0] in "{[":
+        raise UnusableAnswer('expected JSON like {"content": {"summary": "…", "body": "…"}}, got none that can be read')
+    return Draft(_summary(body), body, [])
+
+
+def _summary(body: str) -> str:
+    """The first paragraph; the first heading where nothing else is said."""
+    paragraphs = [part.strip() for part in body.split("\n\n") if part.strip()]
+    lines = [[line for line in part.splitlines() if not line.lstrip().startswith(("#", "```"))] for part in paragraphs]
+    first = next((" ".join(" ".join(part).split()) for part in lines if part), "")
+    heading = next((line.lstrip("# ").strip() for line in body.splitlines() if line.strip("# ")), "")
+    return excerpt(first or heading or body, SUMMARY_LIMIT)
 
 
 def _target(raw: object) -> DeliveryTarget | None:

@@ -7,12 +7,12 @@ from pydantic import ValidationError
 
 from executor.domain.conversation.chat import Tool
 from executor.domain.planning.parsing import UnusableAnswer
-from executor.domain.planning.repair import find_means
+from executor.domain.planning.repair import fitting_means
 from executor.domain.planning.resources import Resources, resources
+from executor.domain.planning.rules import checkable
 from rota_common.json_text import extract_json
-from rota_contracts.messages.execution import ExecutorType, Task, TaskSource
+from rota_contracts.messages.execution import Task, TaskSource
 from rota_contracts.messages.trigger import TriggerType
-from rota_contracts.messages.validation import Assertion, AssertionType
 from rota_contracts.robots.robot import Robot
 
 MAX_TASKS = 100
@@ -21,12 +21,18 @@ SOURCES = {TriggerType.HUMAN: TaskSource.HUMAN, TriggerType.EVENT: TaskSource.EV
 
 
 def plan(
-    text: str, *, robot: Robot, trigger: TriggerType, tools: Sequence[Tool] = (), known: Sequence[Task] = ()
+    text: str,
+    *,
+    robot: Robot,
+    trigger: TriggerType,
+    tools: Sequence[Tool] = (),
+    known: Sequence[Task] = (),
+    again: bool = False,
 ) -> tuple[list[Task], list[str]] | str:
     """The tasks, in order, and notes on repairs; or, as a text, why there is nothing to do.
 
-    `known`: tasks of an earlier plan that stay; the new ones come after them. Raises UnusableAnswer when the
-    plan can't be repaired.
+    `known`: tasks of an earlier plan that stay; the new ones come after them. `again`: the planner has had a
+    reason already, so that an unknown executor and wrong arguments are mended. Raises UnusableAnswer.
     """
     found = extract_json(text)
     if reason := nothing_to_do(found):
@@ -35,7 +41,7 @@ def plan(
     tasks: list[Task] = []
     source = SOURCES.get(trigger, TaskSource.AUTO)
     for raw in _raw_tasks(found):
-        task, mended = _task({"source": source} | raw, has, [*known, *tasks])
+        task, mended = _task({"source": source} | raw, has, [*known, *tasks], again=again)
         tasks.append(task)
         notes += mended
     return tasks, notes
@@ -74,16 +80,17 @@ def _raw_tasks(found: Any) -> list[dict[str, Any]]:
     return sorted(found, key=lambda raw: int(raw["order"])) if numbered else found
 
 
-def _task(raw: dict[str, Any], has: Resources, known: Sequence[Task]) -> tuple[Task, list[str]]:
+def _task(raw: dict[str, Any], has: Resources, known: Sequence[Task], *, again: bool = False) -> tuple[Task, list[str]]:
     given = {key: value for key, value in raw.items() if value is not None}
     order = max((task.order for task in known), default=0) + 1
     wanted = str(given.get("id") or f"task-{order}")
     name = _free(wanted, {task.id for task in known})
     notes = [] if name == wanted else [f"plan: a second task called {wanted} is now {name}"]
-    means = find_means(given, has, task_id=name)
+    means, args, why = fitting_means(given, has, task_id=name, again=again)
+    rules, dropped = checkable(given.get("validation_rules"), checkers=has.checkers, task_id=name)
     asked = " ".join(str(given[key]) for key in ("executor_type", "executor_id") if given.get(key))
     if asked != f"{means.type} {means.id}" and asked != means.id:
-        notes.append(f"plan: task {name} asked for {asked or 'no executor'}, given to {means.type} {means.id}")
+        notes.append(f"plan: task {name} asked for {asked or 'no executor'}, given to {means.type} {means.id}{why}")
     mended = given | {
         "id": name,
         "order": order,
@@ -92,35 +99,15 @@ def _task(raw: dict[str, Any], has: Resources, known: Sequence[Task]) -> tuple[T
         "mcp_server": means.server,
         "mcp_tool": means.tool,
         "idempotent": means.idempotent,
-        "args": _args(given.get("args"), means.type),
+        "args": args,
+        "validation_rules": rules,
     }
     try:
         task = Task.model_validate(mended)
     except ValidationError as error:
         reasons = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
         raise UnusableAnswer(f"task {name} of the plan can't be read: {reasons}") from error
-    _check_rules(task, has)
-    return task, notes
-
-
-def _check_rules(task: Task, has: Resources) -> None:
-    """Rules are judged by the robot's own agents, like everything that it does."""
-    for rule in task.validation_rules:
-        if isinstance(rule, Assertion) and rule.type == AssertionType.AGENT and rule.use not in (None, *has.checkers):
-            raise UnusableAnswer(
-                f"a rule of task {task.id} names agent {rule.use!r}, which this robot doesn't have: "
-                f"expected one of {', '.join(sorted(has.checkers))}"
-            )
-
-
-def _args(given: Any, kind: ExecutorType) -> list[Any]:
-    """A tool takes one object, a process a list; either is accepted for the other."""
-    if given is None or given == {}:
-        return []
-    listed = given if isinstance(given, list) else [given]
-    if kind is ExecutorType.MCP and listed and not isinstance(listed[0], dict):
-        raise UnusableAnswer(f"expected args of a task of type mcp as one object of named arguments, got {listed!r}")
-    return listed
+    return task, [*notes, *dropped]
 
 
 def _free(wanted: str, taken: set[str]) -> str:

@@ -3,9 +3,9 @@
 from executor.domain.outcomes import GoalsCompared, GoalsGiven, LookedUp, NothingToDo, Planned, Recalled
 from executor.domain.run import Merge, Run
 from executor.domain.tasks import tasks
-from rota_contracts.messages.execution import Goals, Progress
+from rota_contracts.messages.execution import Goals, Progress, Task
 from rota_contracts.messages.learning import DedupDecision
-from rota_contracts.messages.trigger import ExecutorMode
+from rota_contracts.messages.trigger import ExecutorMode, TriggerType
 from rota_contracts.robots.robot import Phase
 
 Prepared = Recalled | LookedUp | Planned | GoalsCompared | GoalsGiven | NothingToDo
@@ -44,7 +44,7 @@ def _recalled(run: Run, outcome: Recalled) -> Run:
 def _planned(run: Run, outcome: Planned) -> Run:
     execution = run.execution
     done = sum(1 for result in execution.results if result.status == "completed")
-    whole = [*tasks.kept_tasks(run), *outcome.tasks]
+    whole = [*tasks.kept_tasks(run), *_in_own_words(run, outcome.tasks)]
     run = run.with_execution(
         tasks=whole,
         notes=[*execution.notes, *outcome.notes],
@@ -52,6 +52,14 @@ def _planned(run: Run, outcome: Planned) -> Run:
         progress=Progress(tasks_total=len(whole), tasks_done=done),
     )
     return run if tasks.current(run) is not None else tasks.after_task(run)
+
+
+def _in_own_words(run: Run, planned: list[Task]) -> list[Task]:
+    """A person's request that needs one task is that task: it carries what was said."""
+    trigger = run.execution.trigger
+    if len(planned) != 1 or trigger.type is not TriggerType.HUMAN or planned[0].messages or run.execution.tasks:
+        return planned
+    return [planned[0].model_copy(update={"messages": trigger.input.messages})]
 
 
 def _compared(run: Run, outcome: GoalsCompared) -> Run:

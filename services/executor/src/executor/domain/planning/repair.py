@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from executor.domain.planning.arguments import problem
 from executor.domain.planning.parsing import UnusableAnswer
 from executor.domain.planning.resources import Means, Resources
 from rota_contracts.messages.execution import ExecutorType
@@ -22,6 +23,35 @@ SAME = str.maketrans("_ .", "---")
 
 Rule = Callable[[str], Callable[[Means], bool]]
 """Does one of the robot's means have this name?"""
+
+
+def fitting_means(raw: dict[str, Any], has: Resources, *, task_id: str, again: bool) -> tuple[Means, list[Any], str]:
+    """The means of a task, its arguments, and why it got others than it asked for.
+
+    `again`: it was asked for already, and what doesn't fit goes to an assistant, who has the robot's tools.
+    Raises UnusableAnswer.
+    """
+    try:
+        means = find_means(raw, has, task_id=task_id)
+        return means, listed_args(raw.get("args"), means), ""
+    except UnusableAnswer as error:
+        helpers = has.of(ExecutorType.ASSISTANT)
+        if not again or not helpers:
+            raise
+        given = raw.get("args")
+        return helpers[0], [] if given in (None, {}) else given if isinstance(given, list) else [given], f": {error}"
+
+
+def listed_args(given: Any, means: Means) -> list[Any]:
+    """A tool takes one object, a process a list; either is accepted for the other. Raises UnusableAnswer."""
+    listed = [] if given in (None, {}) else given if isinstance(given, list) else [given]
+    if means.type is not ExecutorType.MCP:
+        return listed
+    if listed and not isinstance(listed[0], dict):
+        raise UnusableAnswer(f"expected args of a task of type mcp as one object of named arguments, got {listed!r}")
+    if wrong := problem(listed[0] if listed else {}, means.parameters):
+        raise UnusableAnswer(f"the args of a task don't fit tool {means.id}: {wrong}")
+    return listed
 
 
 def find_means(raw: dict[str, Any], has: Resources, *, task_id: str) -> Means:

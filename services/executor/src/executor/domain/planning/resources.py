@@ -1,7 +1,8 @@
 """The resources of a robot's tasks: its assistants, tools and processes; nothing else."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from executor.domain.conversation.chat import Tool
 from rota_contracts.messages.execution import ExecutorType
@@ -10,13 +11,14 @@ from rota_contracts.robots.robot import MODELS, Robot
 
 @dataclass(frozen=True)
 class Means:
-    """One way to do a task."""
+    """One way to do a task. `parameters`: the schema of a tool's arguments, as far as it is known."""
 
     type: ExecutorType
     id: str
     server: str | None = None
     tool: str | None = None
     idempotent: bool = False
+    parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True)
@@ -54,14 +56,15 @@ def resources(robot: Robot, tools: Sequence[Tool] | None) -> Resources:
     means = [Means(ExecutorType.ASSISTANT, name) for name in assistants(robot)]
     servers = robot.allowed_servers()
     if tools is None:
-        named = [(server, tool, False) for server, names in servers.items() for tool in sorted(names)]
+        means += [_tool(server, tool) for server, names in servers.items() for tool in sorted(names)]
     else:
-        named = [(tool.server, tool.tool, tool.idempotent) for tool in tools]
-    means += [
-        Means(ExecutorType.MCP, f"{server}.{tool}", server, tool, idempotent) for server, tool, idempotent in named
-    ]
+        means += [_tool(each.server, each.tool, each.idempotent, each.parameters) for each in tools]
     processes = robot.robot_config.resources.processes
     means += [Means(ExecutorType.PROCESS, each.name, idempotent=each.idempotent) for each in processes]
     whole = frozenset(server for server, names in servers.items() if not names) if tools is None else frozenset[str]()
     checkers = frozenset([*assistants(robot), robot.phase_agent("validation")])
     return Resources(tuple(means), whole, tuple(robot.models()), checkers)
+
+
+def _tool(server: str, tool: str, idempotent: bool = False, parameters: Mapping[str, Any] | None = None) -> Means:
+    return Means(ExecutorType.MCP, f"{server}.{tool}", server, tool, idempotent, parameters or {})

@@ -18,15 +18,20 @@ from rota_contracts.model import Instant, Part
 PENDING_LIMIT, HAPPENED_LIMIT = 6_000, 14_000
 """Characters of the pending lines, and of the recent ones."""
 
-TEXT_LIMIT, DATA_LIMIT, ROOM_FOR_REST = 300, 600, 40
+TEXT_LIMIT, DATA_LIMIT, RESULT_LIMIT, ROOM_FOR_REST = 300, 600, 3_000, 40
 INTERVENTIONS_LIMIT = 5
 """Interventions of one run: the last ones."""
 
 PEOPLES = (*InterventionAction, "pause", "resume", "stop")
 
 
+class _Body(Part):
+    inline: str | None = None
+
+
 class _Content(Part):
     summary: str = ""
+    body: _Body = _Body()
 
 
 class _Delivery(Part):
@@ -74,8 +79,11 @@ def pending_lines(
 
 
 def recent_lines(ended: Iterable[RunExcerpt], zone: ZoneInfo) -> str:
-    """The trigger, the end and the interventions of each run; empty if there was none."""
-    return _within([_ended(each, zone) for each in ended], HAPPENED_LIMIT)
+    """The trigger, the end and the interventions of each run, and the newest result; empty if there was none."""
+    runs = [*ended]
+    newest = next((each for each in runs if _result(each)), None)
+    lines = [_ended(each, zone) + (f"\n  - its result: {_result(each)}" if each is newest else "") for each in runs]
+    return _within(lines, HAPPENED_LIMIT)
 
 
 def _planned(item: PlanItem, zone: ZoneInfo) -> str:
@@ -102,6 +110,12 @@ def _ended(run: RunExcerpt, zone: ZoneInfo) -> str:
         f"  - a person, {each.action}: {_short(each.text or each.effect)}" for each in shown[-INTERVENTIONS_LIMIT:]
     ]
     return "\n".join(lines)
+
+
+def _result(run: RunExcerpt) -> str:
+    """The whole result in one line, as far as its document holds it."""
+    body = run.content.body.inline if run.content and run.status is ExecStatus.COMPLETED else None
+    return _short(body or "", RESULT_LIMIT)
 
 
 def _woken(trigger: TriggerReceivedV1) -> str:

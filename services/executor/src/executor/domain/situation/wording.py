@@ -1,6 +1,7 @@
 """The wording of triggers, lessons, results and interventions for agents and people."""
 
 import json
+from collections.abc import Collection
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
@@ -12,6 +13,7 @@ from rota_contracts.robots.clock import ClockContext
 
 DATA_LIMIT = 20_000
 RESULT_LIMIT = 8_000
+FAILURE_LIMIT = 500
 ON_TIME = timedelta(minutes=1)
 SHORT = 30
 """Characters: names and numbers say what an event is about; texts don't fit into a line."""
@@ -34,19 +36,25 @@ def about(trigger: TriggerReceivedV1) -> str:
 
 
 def given_input(trigger: TriggerReceivedV1) -> str:
-    """The trigger's whole input, for the goals agent."""
+    """The trigger's whole input."""
     given = trigger.input
-    lines = []
-    if given.action:
-        lines.append(f"Action: {given.action}")
-    lines += [message.text() for message in given.messages]
+    lines = [request_text(trigger)]
     if given.event_type or given.source:
         lines.append(f"Event: {given.event_type or 'unnamed'} from {given.source or 'outside'}")
-    if given.data:
-        lines.append(excerpt(json.dumps(given.data, ensure_ascii=False, indent=2), DATA_LIMIT))
-    if given.clock:
-        lines.append(clock_text(trigger))
-    return "\n".join(lines)
+    lines += [data_text(trigger), clock_text(trigger)]
+    return "\n".join(line for line in lines if line)
+
+
+def request_text(trigger: TriggerReceivedV1) -> str:
+    """A person's own words, and the action that they asked for."""
+    given = trigger.input
+    action = [f"Action: {given.action}"] if given.action else []
+    return "\n".join([*action, *(message.text() for message in given.messages)])
+
+
+def data_text(trigger: TriggerReceivedV1) -> str:
+    data = trigger.input.data
+    return excerpt(json.dumps(data, ensure_ascii=False, indent=2), DATA_LIMIT) if data else ""
 
 
 def clock_text(trigger: TriggerReceivedV1) -> str:
@@ -77,19 +85,26 @@ def _late(trigger: TriggerReceivedV1, clock: ClockContext) -> str:
 
 
 def lessons_text(run: Run) -> str:
-    """Lessons of earlier runs, as a list."""
+    """Lessons of earlier runs, each once, as a list; empty if there are none."""
     lines = [f"- [{lesson.type}] {lesson.content}" for lesson in run.execution.recalled]
-    return "\n".join(lines) or "(nothing yet)"
+    return "\n".join(dict.fromkeys(lines))
 
 
-def surroundings_text(run: Run) -> str:
-    """The situation as sections; empty for a run without one."""
+def pending_text(run: Run) -> str:
+    """What is planned, waits or is under way; empty for a run that hasn't looked around."""
     around = run.surroundings
     if around is None:
         return ""
     unknown = "".join(f"\n(not known: {missing})" for missing in around.missing)
-    since = f"Since {around.since:%A %Y-%m-%d %H:%M}, newest first:\n{around.happened or '(nothing)'}"
-    return f"## Pending\n{around.pending or '(nothing)'}{unknown}\n\n## Since then\n{since}"
+    return f"{around.pending or '(nothing)'}{unknown}"
+
+
+def since_text(run: Run) -> str:
+    """What the robot's runs did since its last report; empty for a run that hasn't looked around."""
+    around = run.surroundings
+    if around is None:
+        return ""
+    return f"Since {around.since:%A %Y-%m-%d %H:%M}, newest first:\n{around.happened or '(nothing)'}"
 
 
 def known_text(run: Run) -> str:
@@ -99,22 +114,40 @@ def known_text(run: Run) -> str:
 
 
 def previous_results(run: Run, texts: Texts) -> str:
-    """Results of the completed tasks; failed ones don't feed later tasks."""
+    """Results of the completed tasks, each cut; failed ones don't feed later tasks."""
+    return "\n\n".join(f"### {title}\n{excerpt(output, RESULT_LIMIT)}" for title, output in _completed(run, texts))
+
+
+def whole_results(run: Run, texts: Texts) -> str:
+    return "\n\n".join(output for _, output in _completed(run, texts))
+
+
+def _completed(run: Run, texts: Texts) -> list[tuple[str, str]]:
     tasks = {task.id: task for task in run.execution.tasks or []}
-    parts = []
-    for result in run.execution.results:
-        if result.status != "completed" or result.output is None:
-            continue
-        title = tasks[result.task_id].description or result.task_id
-        parts.append(f"### {title}\n{excerpt(read(result.output, texts), RESULT_LIMIT)}")
-    return "\n\n".join(parts) or "(none)"
+    return [
+        (tasks[result.task_id].description or result.task_id, read(result.output, texts))
+        for result in run.execution.results
+        if result.status == "completed" and result.output is not None
+    ]
 
 
-def interventions_text(run: Run) -> str:
-    """People's interventions in this run."""
+def plan_text(run: Run) -> str:
+    """The tasks in order, with how they ended and why they failed; empty without a plan."""
+    ended = {result.task_id: result for result in run.execution.results}
+    lines = []
+    for task in sorted(run.execution.tasks or [], key=lambda task: task.order):
+        result = ended.get(task.id)
+        state = result.status if result else "not begun"
+        failure = f" ({excerpt(result.error, FAILURE_LIMIT)})" if result and result.error else ""
+        lines.append(f"- {' '.join(task.description.split()) or task.id}: {state}{failure}")
+    return "\n".join(lines)
+
+
+def interventions_text(run: Run, *, without: Collection[str] = ()) -> str:
+    """People's interventions in this run, but for these texts."""
     lines = [
         f"- [{each.action}] {each.text}"
         for each in run.execution.interventions
-        if each.text and each.action in tuple(InterventionAction)
+        if each.text and each.action in tuple(InterventionAction) and each.text not in without
     ]
     return "\n".join(lines)

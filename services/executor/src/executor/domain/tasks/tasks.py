@@ -18,7 +18,7 @@ from executor.domain.outcomes import (
 from executor.domain.phases import timed
 from executor.domain.run import Run
 from executor.domain.steps import BeginCalls, CheckRules, MakeCalls, RequestVerdict, RunTurn
-from executor.domain.tasks import promised_calls, turns
+from executor.domain.tasks import progress, promised_calls, turns
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.conversation import Turn
 from rota_contracts.messages.execution import ExecutorType, Progress, Task, TaskResult, TaskStatus
@@ -171,6 +171,7 @@ def fail_current(run: Run, reason: str, *, now: datetime) -> Run:
 def end(run: Run, task: Task, status: TaskStatus, reason: str | None, *, now: datetime) -> Run:
     """The task is over."""
     before = result_of(run, task.id) or TaskResult(task_id=task.id, step_id=step_id(run, task), status=status)
+    before = progress.with_best(before) if status is TaskStatus.FAILED else before
     update = {"status": status, "error": reason, "finished_at": now}
     ended = promised_calls.drop(_with_result(run, before.model_copy(update=update)), task_id=task.id)
     in_hand = task == current(run)
@@ -255,15 +256,19 @@ def _answered(run: Run, result: TaskResult, turn: Turn, output: Text, *, now: da
 def _judged(run: Run, task: Task, turn: Turn, verdict: ValidationResult, error: str | None, *, now: datetime) -> Run:
     result = _result(run, task, now).model_copy(update={"validation": verdict})
     run = _with_turn(run, result, turn.model_copy(update={"validation": verdict}))
+    judged, talk = _result(run, task, now), conversation(run, task, turn)
+    why = progress.standstill(judged.turns, judged.turns[-1])
+    more = not (verdict.passed and verdict.complete) and verdict.need_reply and bool(verdict.reply_content)
+    if error is None and more and talk.goes_on and not why:
+        return open_turn(run, task, verdict.reply_content, now=now)
     if verdict.passed and error is None:
         return after_task(end(run, task, TaskStatus.COMPLETED, None, now=now))
-    talk = conversation(run, task, turn)
-    if error is None and verdict.need_reply and verdict.reply_content and talk.goes_on:
-        return open_turn(run, task, verdict.reply_content, now=now)
-    reason = error or "; ".join(verdict.issues) or "the result was not accepted"
-    if turn.number > 1:
-        reason += f" (after {turn.number} turns)"
+    reason = progress.refusal(judged, why) if error is None else _after_turns(error, turn.number)
     return after_task(end(run, task, TaskStatus.FAILED, reason, now=now))
+
+
+def _after_turns(reason: str, number: int) -> str:
+    return f"{reason} (after {number} turns)" if number > 1 else reason
 
 
 def open_turn(run: Run, task: Task, message: str, *, now: datetime) -> Run:

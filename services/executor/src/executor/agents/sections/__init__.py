@@ -1,0 +1,1 @@
+"""The sections of prompts: one small pure function each, put in order by `prompts`."""

@@ -1,0 +1,84 @@
+"""Sections of the question: what was asked, what is known, what was done. All that is foreign stands in the frame."""
+
+import re
+
+from executor.domain.conversation.messages import Texts
+from executor.domain.run import Run
+from executor.domain.situation import wording
+from rota_common.material import Frame, tagged
+from rota_contracts.messages.execution import Task, excerpt
+from rota_contracts.messages.trigger import TriggerType
+
+FILE = re.compile(r"__uploader://[\w./-]+")
+MOST_FILES = 20
+
+
+def asked(run: Run, frame: Frame) -> str:
+    """The words that started the run: a person's are the request, a sender's are material."""
+    trigger = run.execution.trigger
+    match trigger.type:
+        case TriggerType.HUMAN:
+            data = frame.material("data", wording.data_text(trigger))
+            return "\n".join(filter(None, [tagged("request", wording.request_text(trigger)), data]))
+        case TriggerType.CLOCK:
+            return tagged("started_by", f"the clock: {wording.given_input(trigger)}")
+        case _:
+            return frame.material("event", wording.given_input(trigger))
+
+
+def report(run: Run, frame: Frame) -> str:
+    found = run.execution.inspiration
+    return frame.material("report", found.content if found else "")
+
+
+def surroundings(run: Run, frame: Frame) -> str:
+    """What is pending, and what the robot's runs did since its last report."""
+    pending, since = wording.pending_text(run), wording.since_text(run)
+    return "\n\n".join(filter(None, [frame.material("pending", pending), frame.material("since then", since)]))
+
+
+def lessons(run: Run, frame: Frame) -> str:
+    return frame.material("lessons of earlier runs", wording.lessons_text(run))
+
+
+def known(run: Run, frame: Frame) -> str:
+    return frame.material("knowledge of the team", wording.known_text(run))
+
+
+def said(run: Run, *, without: frozenset[str] = frozenset()) -> str:
+    """Interventions of people, but for those that stand in the conversation already."""
+    return tagged("said_by_people_meanwhile", wording.interventions_text(run, without=without))
+
+
+def goals(run: Run) -> str:
+    found = run.execution.goals
+    return tagged("goals", found.content if found else "")
+
+
+def plan(run: Run, frame: Frame) -> str:
+    """The tasks with how they ended, and why they failed."""
+    return frame.material("plan", wording.plan_text(run))
+
+
+def results(run: Run, texts: Texts, frame: Frame, name: str) -> str:
+    return frame.material(name, wording.previous_results(run, texts)) or f"({name}: none)"
+
+
+def files(run: Run, texts: Texts) -> str:
+    """Names of files that the results or the input hold, and so can be attached."""
+    trigger = run.execution.trigger
+    found = FILE.findall(f"{wording.given_input(trigger)}\n{wording.whole_results(run, texts)}")
+    return tagged("files", "\n".join([*dict.fromkeys(found)][:MOST_FILES]))
+
+
+def task(task: Task) -> str:
+    return tagged("task", task.description)
+
+
+def arguments(task: Task) -> str:
+    return tagged("arguments", str(task.args) if task.args else "")
+
+
+def expected(task: Task) -> str:
+    """A help alone: what was asked decides."""
+    return tagged("expected_output", excerpt(task.expected_output, wording.RESULT_LIMIT))

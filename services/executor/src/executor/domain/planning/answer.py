@@ -1,0 +1,86 @@
+"""An agent's answer, ready to be parsed as a step's outcome."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from executor.domain.answers.dialects import MARKERS
+from executor.domain.answers.forms import echo_problem, in_form, without_echoes
+from executor.domain.answers.names import is_known
+from executor.domain.answers.sanitise import sanitised
+from executor.domain.answers.silence import MARK, without_mark
+from executor.domain.answers.understand import Understood, understand
+from executor.domain.conversation.chat import ModelReply, Tool, ToolCall
+from executor.domain.lifecycle import MAX_ATTEMPTS
+from executor.domain.planning.parsing import UnusableAnswer
+from executor.domain.run import Run
+from executor.domain.steps import AskAgent, RunTurn
+from rota_common.json_text import extract_json
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`form`: the text with readable JSON, where it may ask a person. `wanted_calls`: it calls tools as text, and could
+    call none. `version`: of the understanding."""
+
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    form: str = ""
+    silent: bool = False
+    wanted_calls: bool = False
+    version: int = 0
+
+    def readable(self, text: str) -> str:
+        """A text in a form, for a reader. Raises UnusableAnswer where nothing is left of it."""
+        if self.version == 0:
+            return text
+        if found := sanitised(text):
+            return found
+        raise UnusableAnswer("expected a text for a reader, got calls of tools or thoughts alone")
+
+    def sendable(self, text: str) -> tuple[str, bool]:
+        """The same, and whether it says that there is nothing to send."""
+        if self.version == 0:
+            return text, False
+        kept, silent = without_mark(self.readable(text))
+        return kept, silent
+
+
+def answer_of(run: Run, step: AskAgent | RunTurn, said: ModelReply, tools: Sequence[Tool], *, version: int) -> Answer:
+    """The answer to a step. Raises UnusableAnswer for one that repeats the example of its form; when it was asked
+    often enough, the fields that do are left out."""
+    callable_now = tools if isinstance(step, RunTurn) else ()
+    found = understand(said, callable_now, version=version)
+    if version == 0:
+        return Answer(found.text, found.calls)
+    text = found.text
+    if said.echoes:
+        if run.attempts + 1 < MAX_ATTEMPTS:
+            raise UnusableAnswer(echo_problem(said.echoes))
+        text = without_echoes(text, said.echoes)
+    if isinstance(step, AskAgent):
+        return Answer(in_form(text), silent=found.silent, version=version)
+    return _of_turn(step, found, said, text, tools, version)
+
+
+def _of_turn(
+    step: RunTurn, found: Understood, said: ModelReply, text: str, tools: Sequence[Tool], version: int
+) -> Answer:
+    if not found.calls and (name := _bare_call(text, tools)):
+        raise UnusableAnswer(
+            f"expected a call of {name} as a call, got JSON that only looks like one: use the tool's call, "
+            'or answer <tool_call>{"name": "…", "arguments": {…}}</tool_call>'
+        )
+    wanted = not text.strip() and not tools and step.iteration > 0 and MARKERS.search(said.text) is not None
+    form = in_form(text) if "need_input" in text else ""
+    return Answer(MARK if found.silent else text, found.calls, form, wanted_calls=wanted, version=version)
+
+
+def _bare_call(text: str, tools: Sequence[Tool]) -> str:
+    """The tool that an answer of nothing but JSON names beside its arguments."""
+    if not tools or not text.lstrip().startswith(("{", "```")):
+        return ""
+    found = extract_json(text)
+    if not isinstance(found, dict) or not {"arguments", "parameters"} & found.keys() or len(found) > 3:
+        return ""
+    name = found.get("name")
+    return name if isinstance(name, str) and is_known(name, tools) else ""

@@ -1,0 +1,25 @@
+"""A model's reply against its prompt: what it only repeats is stored with it, for replays, which have no prompt."""
+
+from collections.abc import Sequence
+
+from executor.domain.answers.forms import echoes
+from executor.domain.answers.reasoning import split_reasoning
+from executor.domain.answers.understand import with_quoted
+from executor.domain.conversation.chat import ModelReply, Tool
+from rota_contracts.messages.trigger import Message
+
+ASKS_A_PERSON = ("question",)
+"""The fields of a form that an assistant's result may take; everything else in a result is its own."""
+
+
+def in_context(
+    reply: ModelReply, messages: Sequence[Message], tools: Sequence[Tool] = (), *, fields: Sequence[str] | None = None
+) -> ModelReply:
+    """The reply, with its calls that stand in what others wrote, and with what it copied of the system's own examples,
+    in any field or in these `fields`."""
+    written = [message.text() for message in messages if message.role in ("user", "tool")]
+    reply = with_quoted(reply, tools, written)
+    prompt = "\n".join(message.text() for message in messages if message.role == "system")
+    found = echoes(split_reasoning(reply.text)[0], prompt)
+    copied = [(key, value) for key, value in found if fields is None or key in fields]
+    return reply.model_copy(update={"echoes": copied}) if copied else reply

@@ -1,0 +1,51 @@
+"""The seven steps that make an answer fit for a reader."""
+
+from executor.domain.answers import sanitise
+from executor.domain.answers.sanitise import sanitised
+
+QUOTED = "So:\n```\n[System Message] x\n<tool_call>y</tool_call>\n```"
+STEPS = {
+    # 1. garbled tool tags
+    '<tool_call>{"name": "x"}</tool_call>': "",
+    'Well.\n<tool_call>{"name": "x", "arguments": {"a": ': "Well.",
+    '<minimax:tool_call>x</minimax:tool_call>Well.<parameter name="a">1</parameter>': "Well.",
+    "<function_call>x</function_call><tool_use>y</tool_use>Well.</tool_call>": "Well.",
+    "<tool_result>42</tool_result>Well.": "Well.",
+    # 2. downgraded calls
+    'Well.\n[Tool Call: shell (ID: 1)]\nArguments: {\n  "a": 1\n}\nDone.': "Well.\n\nDone.",
+    "[Tool Result for 1]\n42 files\nmore\n\nDone.": "Done.",
+    '[Tool Result 1] {"a": 1} Done.': "Done.",
+    "[Historical context: a call]\nit was so\n\nDone.": "Done.",
+    "I look. [Tool Call: shell]\nDone.": "I look. \nDone.",
+    '[Tool Call: x]\nArguments: {"cut\n\nDone.': "Done.",
+    # 3. reasoning
+    "<think>a</think>Well.<thought>b": "Well.",
+    # 4. final tags
+    "<final>Well.</final>": "Well.",
+    # 5. echoed system messages
+    "[System Message] You are\na robot\n\nWell.": "Well.",
+    # 6. repeated paragraphs
+    "Well.\n\nWell.\n\n Well. \n\nDone.": "Well.\n\nDone.",
+    "A\n\nB\n\nA": "A\n\nB\n\nA",
+    "```\na\n\na\n```": "```\na\n\na\n```",
+    # 7. leading blank lines, and the ends
+    " \n\n  Well.\n\n": "Well.",
+    # what is quoted stays
+    "Use `<final>` and `<tool_call>`.": "Use `<final>` and `<tool_call>`.",
+    QUOTED: QUOTED,
+    "a < b, [Tools] and <b>bold</b>": "a < b, [Tools] and <b>bold</b>",
+}
+
+
+def test_an_answer_is_sanitised_in_seven_steps() -> None:  # EX-74, DEC-27
+    wrong = {text: found for text, wanted in STEPS.items() if (found := sanitised(text)) != wanted}
+    assert wrong == {}
+
+
+def test_the_indent_of_the_first_line_is_kept_by_its_step() -> None:  # EX-74
+    assert sanitise.strip_leading_blank_lines(" \n\n  a\n b") == "  a\n b"
+
+
+def test_what_is_sanitised_is_clean_the_second_time() -> None:
+    cleaned = [sanitised(text) for text in STEPS]
+    assert [text for text in cleaned if sanitised(text) != text] == []

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from motor.motor_asyncio import AsyncIOMotorClientSession
 from pymongo import ASCENDING, ReturnDocument
-from pymongo.errors import BulkWriteError, DuplicateKeyError, ExecutionTimeout, OperationFailure
+from pymongo.errors import BulkWriteError, DuplicateKeyError, ExecutionTimeout, OperationFailure, WTimeoutError
 
 from rota_common.errors import Transient
 from rota_common.stores.mongo import Document, Mongo
@@ -98,6 +98,8 @@ class MongoQueue:
             )
         except ExecutionTimeout:
             await self._end_dead_transaction()
+            return None
+        except WTimeoutError:  # written, and not on enough disks in time: to be acquired again
             return None
         return None if document is None else int(document["epoch"])
 

@@ -44,7 +44,7 @@ demo: setup ## a lead comes in, a robot works on it: see what everybody gets
 	@$(BIN)/rota demo
 
 check: setup ## style, types, borders, and all tests that need no server: the loop while writing
-	@$(MAKE) --no-print-directory -j3 --output-sync=target lint unit-others unit-services unit-runs unit-ports
+	@$(MAKE) --no-print-directory -j5 --output-sync=target lint unit-others unit-services unit-runs unit-ports
 
 test: setup ## all tests on real servers, but for the long proofs (ARGS="services/executor -k parked"; WORKERS=0: one by one)
 	@$(PYTEST) -n $(WORKERS) -m "not soak" $(ARGS)

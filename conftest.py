@@ -4,6 +4,7 @@ import gc
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import settings
 
 pytest_plugins = ["rota_common.testing.fixtures"]
@@ -21,6 +22,11 @@ settings.register_profile("quick", settings.get_profile("repeatable"), max_examp
 settings.load_profile("repeatable")
 """The same examples each time, however slow the machine: what turns red is the change's own doing. To look for more:
 `pytest --hypothesis-profile=default`. `make check` tries fewer ("quick")."""
+
+
+for processor in structlog.get_config()["processors"]:
+    if isinstance(processor, structlog.dev.ConsoleRenderer):  # the fine ones, with all variables, take seconds each
+        processor.exception_formatter = structlog.dev.plain_traceback
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -56,6 +56,7 @@ class System:
             "ROTA_POOL": "1000",
             "ROTA_RATE_PER_ADDRESS": "0",
             "ROTA_RATE_PER_SOURCE": "0",
+            "ROTA_MAILS_A_DAY": "0",
             "ROTA_ALLOW_PRIVATE_TARGETS": "127.0.0.0/8",
             "NO_PROXY": "127.0.0.1",
         }

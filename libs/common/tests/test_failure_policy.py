@@ -54,9 +54,10 @@ class Wanted(BaseModel):
 
 INVALID = raised(lambda: Wanted.model_validate({}))
 NO_JSON = raised(lambda: Wanted.model_validate_json(b"no json"))
+NO_OBJECT = raised(lambda: Wanted.model_validate_json(b"[]"))
 
 
-@pytest.mark.parametrize("error", [Permanent("no such robot"), EnvelopeError("no ce-id"), NO_JSON])
+@pytest.mark.parametrize("error", [Permanent("no such robot"), EnvelopeError("no ce-id"), NO_JSON, NO_OBJECT])
 @pytest.mark.parametrize("deliveries", [1, 99])
 def test_a_permanent_failure_is_buried_at_once(error: Exception, deliveries: int) -> None:
     assert isinstance(decided(error, deliveries=deliveries, parsed=False), Bury)

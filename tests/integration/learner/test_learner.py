@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
 
+import nats
 import pytest
 
 from learner.app import build
@@ -131,6 +132,14 @@ async def others(shared_nats: EmbeddedServer, request: pytest.FixtureRequest) ->
     made = Others(shared_nats.url, request.node.name.replace("_", "-"))
     async with running(made.executor, made.gateway):
         yield made
+    await forget(shared_nats.url, LEARNING_REQUESTED.stream or "", LEARNING_REQUESTED.subject(made.team, "leads"))
+
+
+async def forget(url: str, stream: str, subject: str) -> None:
+    """What a crash has left would come to the learner of the next test, whose executions have the same ids."""
+    client = await nats.connect(url)
+    await client.jetstream().purge_stream(stream, subject=subject)
+    await client.close()
 
 
 @pytest.fixture

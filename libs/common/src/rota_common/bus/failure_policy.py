@@ -137,9 +137,10 @@ async def bury(message: Msg, jetstream: JetStreamContext, *, consumer: str, verd
 
 
 def _is_no_event(error: Exception) -> bool:
-    """Every version of a message has our headers, and a body of JSON."""
+    """Every version of a message has our headers, and a body that is a JSON object."""
     if isinstance(error, ValidationError):
-        return error.errors(include_url=False)[0]["type"] == "json_invalid"
+        first = error.errors(include_url=False)[0]
+        return first["type"] == "json_invalid" or (first["type"] == "model_type" and not first["loc"])
     return isinstance(error, EnvelopeError) and not isinstance(error, OtherVersion)
 
 

@@ -7,7 +7,7 @@ BIN := .venv/bin
 STAMP := .venv/.stamp
 PYTEST := $(BIN)/python -m pytest -q --dist loadscope --no-loadscope-reorder
 # Plain processes side by side: what each of xdist's workers would collect again costs more than it brings.
-UNIT := $(BIN)/python -m pytest -q -p no:schemathesis --hypothesis-profile=quick -m "not integration and not soak"
+UNIT := $(BIN)/python -m pytest -q --hypothesis-profile=quick -m "not integration and not soak"
 DOUBLED := tests/integration/executor tests/integration/delivery tests/integration/validator tests/integration/learner \
 	tests/integration/memory tests/integration/scheduler
 PACKAGES := contracts libs/common $(sort $(wildcard services/*)) cli

@@ -43,6 +43,9 @@ async def test_failing_handlers_lose_nothing_and_double_nothing(
         ended = await asyncio.gather(*(finished(system, each) for each in started))
         assert {run.status for run in ended} == {ExecStatus.COMPLETED}, [run.error for run in ended]
         assert len({run.execution_id for run in ended}) == LEADS
+        async with asyncio.timeout(60):  # a delivery whose first attempt failed outlives its run
+            await system.hooks.wait(LEADS)
+            await system.mails.wait(LEADS)
         assert sorted(hook.id for hook in system.hooks.received) == sorted({hook.id for hook in system.hooks.received})
         assert len(system.hooks.received) == LEADS
         assert len(system.mails.received) == LEADS

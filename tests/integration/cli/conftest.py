@@ -2,13 +2,14 @@
 
 import base64
 import secrets
+import signal
 from collections.abc import Iterator
 from uuid import uuid4
 
 import pytest
 
 from rota_common.runtime.embedded_servers import EmbeddedServer
-from tests.integration.cli.harness import TIMEOUT_S, Beside, Rota, System, Up, a_system, entered, start_up
+from tests.integration.cli.harness import Beside, Rota, System, Up, a_system, entered, start_up
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +24,8 @@ def running(rota: Rota, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up
     names = ("--secret", "LEADS_SECRET", "--secret", "SALES_WEBHOOK_SECRET")
     up = start_up(rota, tmp_path_factory.mktemp("data"), *names)
     yield up
-    up.process.terminate()
-    up.process.communicate(timeout=TIMEOUT_S)
+    if up.process.poll() is None:
+        up.end(signal.SIGTERM)
 
 
 @pytest.fixture(scope="module")

@@ -14,33 +14,6 @@ pytestmark = pytest.mark.integration
 ASSISTANT = str(EXAMPLES / "robots" / "sales-assistant.yaml")
 
 
-def test_ctrl_c_drains_and_leaves_no_process(tmp_path: Path) -> None:
-    # SC-40
-    up = start_up(Rota(tmp_path), tmp_path / "data")
-    assert len(processes_of(tmp_path / "data")) >= 3
-    code, printed = up.end(signal.SIGINT)
-    assert code == 0
-    assert "finishing messages in progress" in printed
-    assert processes_of(tmp_path / "data") == []
-
-
-@pytest.mark.soak
-def test_robots_and_keys_are_kept_across_a_sigterm_and_a_new_start(tmp_path: Path) -> None:
-    # SC-40
-    rota = Rota(tmp_path)
-    first = start_up(rota, tmp_path / "data")
-    rota.json("apply", "-f", ASSISTANT)
-    code, _ = first.end(signal.SIGTERM)
-    assert code == 0
-    assert processes_of(tmp_path / "data") == []
-    second = start_up(rota, tmp_path / "data")
-    try:
-        assert [one["member_id"] for one in rota.json("robots")[0]] == ["sales-assistant"]
-        assert rota.json("trigger", "sales-assistant", "--message", "Again", "--wait")[0]["status"] == "completed"
-    finally:
-        second.end(signal.SIGTERM)
-
-
 def test_only_the_owner_can_read_key_files_and_no_key_is_printed(running: Up) -> None:
     kept = running.data / "keys.json"
     for file in (Path(running.ready["context_file"]), kept):
@@ -87,19 +60,34 @@ def test_an_unreachable_nats_is_named_without_its_password(tmp_path: Path) -> No
     assert processes_of(tmp_path / "data") == []
 
 
-def test_after_a_hard_kill_a_new_start_works_and_keeps_what_was_there(tmp_path: Path) -> None:
+@pytest.mark.soak
+def test_robots_and_keys_are_kept_across_a_sigterm_a_hard_kill_and_new_starts(tmp_path: Path) -> None:
     # SC-40
     rota = Rota(tmp_path)
     first = start_up(rota, tmp_path / "data")
     rota.json("apply", "-f", ASSISTANT)
-    first.process.kill()
-    first.process.communicate()
+    code, _ = first.end(signal.SIGTERM)
+    assert code == 0
+    assert processes_of(tmp_path / "data") == []
     second = start_up(rota, tmp_path / "data")
+    second.process.kill()
+    second.process.communicate()
+    third = start_up(rota, tmp_path / "data")
     try:
         assert [one["member_id"] for one in rota.json("robots")[0]] == ["sales-assistant"]
+        assert rota.json("trigger", "sales-assistant", "--message", "Again", "--wait")[0]["status"] == "completed"
         running = processes_of(tmp_path / "data")
         assert sum("nats-server" in one for one in running) == 1
         assert sum("mongod" in one for one in running) == 1
     finally:
-        second.end(signal.SIGTERM)
+        third.end(signal.SIGTERM)
     assert processes_of(tmp_path / "data") == []
+
+
+def test_ctrl_c_drains_and_leaves_no_process(running: Up) -> None:  # the last one: it ends what the others use
+    # SC-40
+    assert len(processes_of(running.data)) >= 3
+    code, printed = running.end(signal.SIGINT)
+    assert code == 0
+    assert "finishing messages in progress" in printed
+    assert processes_of(running.data) == []

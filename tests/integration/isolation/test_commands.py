@@ -2,14 +2,13 @@
 
 import asyncio
 import stat
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from subprocess import run
 
 import nats
 import pytest
 
+from rota_common.nats_admin import feed_clients
 from rota_common.nats_admin.config import Folder
 from rota_contracts.catalog import FEED
 from rota_contracts.feed import API_PREFIX
@@ -77,14 +76,10 @@ def test_the_configuration_is_written_for_nats_and_for_kubernetes(rota: Rota) ->
     assert '"nats-key-executor"' in printed.stdout
 
 
-def test_the_module_does_the_same_without_the_cli(own_bus: IsolatedNats) -> None:
+def test_the_module_does_the_same_without_the_cli(own_bus: IsolatedNats, capsys: pytest.CaptureFixture[str]) -> None:
     def module(*words: str) -> str:
-        command = [sys.executable, "-m", "rota_common.nats_admin.feed_clients", *words]
-        options = ["--config", str(own_bus.folder.path), "--nats-url", own_bus.url]
-        environ = {"PYTHONPATH": ":".join(sys.path)}
-        done = run([*command, *options], env=environ, capture_output=True, text=True, timeout=TIMEOUT_S)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        assert feed_clients.main([*words, "--config", str(own_bus.folder.path), "--nats-url", own_bus.url]) == 0
+        return capsys.readouterr().out
 
     assert module("add", "acme", "new").startswith("SU")
     module("rewind", "acme", "new", "--since", "2026-03-02T09:00:00+01:00")

@@ -8,7 +8,7 @@ import pytest
 from rota.demo.scenario import play
 from rota.demo.screen import Screen
 
-pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("logging_as_before")]
+pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("logging_as_before")]
 
 
 async def test_the_demo_completes_without_a_violation_of_permissions(

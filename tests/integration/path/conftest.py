@@ -1,4 +1,4 @@
-"""One stack per module, with every message handled once and with every message handled twice; a team per test."""
+"""One stack per module, and in the long proofs one that handles every message twice; a team per test."""
 
 from collections.abc import AsyncIterator
 from uuid import uuid4
@@ -11,8 +11,10 @@ from rota_common.runtime.service import Runtime
 from rota_common.testing.chaos import twice
 from tests.integration.path.harness import StackWithMail, System, a_stack, a_team
 
+DOUBLED = pytest.param((twice,), id="twice", marks=pytest.mark.soak)
 
-@pytest.fixture(scope="module", params=[(), (twice,)], ids=["once", "twice"])
+
+@pytest.fixture(scope="module", params=[pytest.param((), id="once"), DOUBLED])
 def runtime(request: pytest.FixtureRequest) -> Runtime:
     return Runtime(fetch_timeout=0.3, middlewares=request.param)
 

@@ -17,6 +17,11 @@ class TriggerType(StrEnum):
     EVENT = "event"
     CALLBACK = "callback"
 
+    @property
+    def is_event(self) -> bool:
+        """Accepted from outside: its sender has the answer that it will run."""
+        return self in (TriggerType.EVENT, TriggerType.CALLBACK)
+
 
 class InterventionAction(StrEnum):
     """The actions that a person may request of a robot."""

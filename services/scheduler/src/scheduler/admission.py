@@ -7,7 +7,7 @@ from rota_contracts.ids import execution_id
 from rota_contracts.messages.trigger import InterventionAction, RejectReason, TriggerReceivedV1, TriggerType
 from rota_contracts.robots.robot import InterveneTrigger, Quota, Trigger
 from rota_contracts.streams import TRIGGERS_KEPT_S
-from scheduler.domain import Entry, EntryState, QueueState, Refusal, is_event, pick
+from scheduler.domain import Entry, EntryState, QueueState, Refusal, pick
 from scheduler.robot_summary import STOPPED, Key, RobotSummary
 
 WAITS_AT_MOST = timedelta(seconds=TRIGGERS_KEPT_S)
@@ -21,7 +21,7 @@ def consider(trigger: TriggerReceivedV1, summary: RobotSummary | None, *, now: d
         return Refusal(RejectReason.NO_ROBOT, f"there is no robot {trigger.member_id} in team {trigger.team_id}")
     if refusal := _refuse_switched_off(trigger, summary):
         return refusal
-    if summary.status in STOPPED and not is_event(trigger.type):
+    if summary.status in STOPPED and not trigger.type.is_event:
         text = f"the robot is in status {summary.status}: set it to idle to let it run"
         return Refusal(RejectReason.NOT_ACTIVE, text)
     return Entry(
@@ -42,7 +42,7 @@ def enqueue(
     not those that would start now."""
     queue_state.put(entry, EntryState.QUEUED)
     waiting, running = queue_state.requests_of[entry.robot], queue_state.running_of[entry.robot]
-    if is_event(entry.type) or waiting <= quota.queue:
+    if entry.type.is_event or waiting <= quota.queue:
         return entry
     if running < entry.max_running:
         picked = pick(queue_state, pool=pool, now=now, stopped=stopped)

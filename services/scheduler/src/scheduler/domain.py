@@ -68,7 +68,7 @@ class Entry:
     @property
     def in_backlog(self) -> bool:
         """An accepted event that waits for its first slot, whatever its robot's quota."""
-        return not self.has_begun and is_event(self.type)
+        return not self.has_begun and self.type.is_event
 
 
 @dataclass(frozen=True)
@@ -179,11 +179,6 @@ class QueueState:
         if not entry.has_begun:
             counter = self.backlog_of if entry.in_backlog else self.requests_of
             counter[entry.robot] += by
-
-
-def is_event(kind: TriggerType) -> bool:
-    """Accepted from outside: its sender has the answer that it will run."""
-    return kind in (TriggerType.EVENT, TriggerType.CALLBACK)
 
 
 def pick(queue_state: QueueState, *, pool: int, now: datetime, stopped: Collection[Key] = ()) -> list[Entry]:

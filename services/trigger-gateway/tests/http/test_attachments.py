@@ -8,7 +8,8 @@ from typing import Any
 
 import httpx
 
-from trigger_gateway.adapters.in_memory_attachments import InMemoryAttachments
+from rota_common.errors import Transient
+from rota_common.testing.in_memory_stores import InMemoryAttachments
 
 from .asgi import request
 from .harness import ADMIN, Gateway, error_of, fields_of, gateway, settings
@@ -126,5 +127,5 @@ async def test_an_unknown_file_is_not_found(empty: Gateway) -> None:
 async def test_while_the_store_is_away_an_upload_is_a_503(empty: Gateway) -> None:
     store = empty.adapters.attachments
     assert isinstance(store, InMemoryAttachments)
-    store.away = True
+    store.failure = Transient("NATS: not connected")
     assert error_of(await put(empty)) == (503, "unavailable")

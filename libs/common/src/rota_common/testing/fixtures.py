@@ -22,6 +22,9 @@ from rota_common.testing.bus import keep_all
 
 Run = Callable[[Coroutine[Any, Any, None]], None]
 
+TTL_OFF = ("--setParameter", "ttlMonitorEnabled=false")
+"""Samples are of a fixed day, which may be longer ago than anything is kept."""
+
 FORGETFUL = ("--setParameter", "minSnapshotHistoryWindowInSeconds=0", "--syncdelay", "20")
 """The files of dropped databases are closed at the next checkpoint. Each collection and each index is one, and a
 thousand tests with databases of their own would open more than a process may."""
@@ -81,7 +84,7 @@ def beside() -> Iterator[Run]:
 @pytest.fixture(scope="session")
 def mongo_server(tmp_path_factory: pytest.TempPathFactory, beside: Run) -> Iterator[EmbeddedServer]:
     """A mongod for the whole session; a test that ends it must start its own."""
-    server = mongod(tmp_path_factory.mktemp("mongo"), options=FORGETFUL)
+    server = mongod(tmp_path_factory.mktemp("mongo"), options=(*FORGETFUL, *TTL_OFF))
     try:
         beside(server.start())
         yield server

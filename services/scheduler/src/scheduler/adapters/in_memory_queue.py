@@ -14,7 +14,7 @@ from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.trigger import RejectReason, TriggerInput, TriggerReceivedV1
 from scheduler.adapters.in_memory_plans import InMemoryPlans
 from scheduler.batch import Batch, CancelRequest, Decided, Moved, StoredTrigger
-from scheduler.domain import OVER, Entry, EntryState, QueueState, Refusal, is_event
+from scheduler.domain import OVER, Entry, EntryState, QueueState, Refusal
 from scheduler.ports import LeaseLost, PlansChanged
 from scheduler.robot_summary import Key
 
@@ -94,7 +94,7 @@ class InMemoryQueue:
         return Counter(key for row in rows if (key := (row.trigger.team_id, row.trigger.member_id)) in keys)
 
     async def waiting_counts(self, keys: Sequence[Key]) -> dict[Key, int]:
-        rows = [row for row in self.rows.values() if row.state in WAITING and not is_event(row.trigger.type)]
+        rows = [row for row in self.rows.values() if row.state in WAITING and not row.trigger.type.is_event]
         first = [row for row in rows if row.entry is None or not row.entry.has_begun]
         return Counter(key for row in first if (key := (row.trigger.team_id, row.trigger.member_id)) in keys)
 

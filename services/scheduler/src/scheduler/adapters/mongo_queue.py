@@ -26,7 +26,7 @@ from scheduler.adapters.queue_documents import (
     stored_trigger_of,
 )
 from scheduler.batch import Batch, StoredTrigger
-from scheduler.domain import Entry, EntryState, QueueState, Refusal, is_event
+from scheduler.domain import Entry, EntryState, QueueState, Refusal
 from scheduler.plan import Plan
 from scheduler.ports import LeaseLost, PlansChanged
 from scheduler.robot_summary import Key
@@ -40,7 +40,7 @@ BLOCKED_MS = 500
 EXPIRED = {"$lte": ["$until", "$$NOW"]}
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 DUPLICATE = 11000
-REQUESTS = [str(kind) for kind in TriggerType if not is_event(kind)]
+REQUESTS = [str(kind) for kind in TriggerType if not kind.is_event]
 
 
 @contextlib.contextmanager

@@ -5,9 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from rota_common.clock import Clock, now
+from rota_common.testing.in_memory_stores import InMemoryAttachments
 from rota_common.testing.team_secrets import ForEveryTeam
 from trigger_gateway.adapters.encryption import AesGcmCipher
-from trigger_gateway.adapters.in_memory_attachments import InMemoryAttachmentRecords, InMemoryAttachments
+from trigger_gateway.adapters.in_memory_attachments import InMemoryAttachmentRecords
 from trigger_gateway.adapters.in_memory_audit import InMemoryAuditLog
 from trigger_gateway.adapters.in_memory_databases import InMemoryDatabases, InMemoryStreamLeases
 from trigger_gateway.adapters.in_memory_inbound_log import InMemoryInboundLog, InMemoryRateStore

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from rota_common.clock import Clock
 from rota_contracts import ids
 from rota_contracts.messages.execution import TriggerReply, TriggerState
-from rota_contracts.messages.trigger import TriggerReceivedV1, TriggerRejectedV1, TriggerType
+from rota_contracts.messages.trigger import TriggerReceivedV1, TriggerRejectedV1
 from trigger_gateway.problems import Conflict, no_robot
 from trigger_gateway.robots.ports import RobotRecords
 from trigger_gateway.runs import retries
@@ -59,7 +59,7 @@ class RetryExecution:
         record = await self.robots.find(team, old.member_id)
         if record is None or record.robot.deleted:
             raise no_robot(team, old.member_id)
-        if old.type in (TriggerType.EVENT, TriggerType.CALLBACK):
+        if old.type.is_event:
             self.backlogs.check(team, [old.member_id])
         trigger = retries.new_trigger(old, execution_id, rev=record.robot.rev, at=self.clock())
         if how.dry_run:

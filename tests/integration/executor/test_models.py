@@ -243,7 +243,7 @@ async def test_a_run_that_is_not_in_standard_mode_asks_no_model(
 async def test_long_outputs_are_kept_by_reference_and_can_be_read_back(
     system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:
-    long, body = "score " * 50_000 + "87", "# Globex\n" * 40_000
+    long, body = "score " * 50_000 + "87", "# Globex\n" * 40_000 + "Kind regards"
     replaced = {"run: Score it": long, "delivery": json.dumps({"summary": "Long.", "body": body})}
     model.script = lambda asked: replaced.get(kind(asked)) or answers(asked)
     async with system.executor(**settings):

@@ -1,14 +1,18 @@
-"""The controller of kills and partitions, one at a time: the victim hit least, at the step hit least; chance decides
+"""The controller of the faults, one at a time: the victim hit least, at the step hit least; chance decides
 the rest."""
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from random import Random
 from time import monotonic
 
-from tests.chaos.fault_points import BUSY, PARTITIONS, QUIET, FaultPoint
+from nats.errors import Error as NatsError
+from pymongo.errors import PyMongoError
+
+from tests.chaos.fault_points import LASTING, PARTITIONS, QUIET, FaultPoint
 from tests.chaos.scoreboard import Scoreboard
 from tests.chaos.sender import Sender
 from tests.chaos.system import System
@@ -16,8 +20,8 @@ from tests.chaos.trap import Trap, Traps
 
 FEW = 2
 LOOK_S = 0.05
-SHORT_CUT_S, LONG_CUT_S = (1.0, 4.0), (12.0, 18.0)
-"""A partition is shorter than every lease, or longer than the leases of an execution and of a message."""
+SHORT_S, LONG_S = (1.0, 4.0), (12.0, 18.0)
+"""What lasts is shorter than every lease, or longer than the leases of an execution and of a message."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +39,8 @@ class Pace:
 
 @dataclass(frozen=True)
 class Kill:
-    """A kill, or a partition, which is over `at` its time. `leads` are the executions whose end is the recovery: the
-    one that was hit, or of a server and a partition, all in flight."""
+    """A kill, or a fault that lasts, which is over `at` its time. `leads` are the executions whose end is the recovery:
+    the one that was hit, or of a server and a partition, all in flight."""
 
     point: FaultPoint
     at: float
@@ -67,9 +71,9 @@ class Controller:
 
     @property
     def missing(self) -> list[FaultPoint]:
-        """Fault points that were never hit."""
-        done = {kill.point for kill in self.kills}
-        return [point for point in self._points if point not in done]
+        """Fault points that were not hit as often as they must be."""
+        done = Counter(kill.point for kill in self.kills)
+        return [point for point in self._points if done[point] < point.times]
 
     @property
     def never_killed(self) -> set[str]:
@@ -101,10 +105,10 @@ class Controller:
         return point
 
     async def _one(self, point: FaultPoint) -> Kill | None:
-        """None if no execution reached that step in time."""
-        if point.kind == PARTITIONS:
-            return await self._partition(point)
-        if point.step in (QUIET, BUSY):
+        """None if no execution reached that step in time, or the servers are not as they must be for it."""
+        if point.kind in LASTING:
+            return await self._lasting(point)
+        if not self._system.is_service(point.victim):
             return await self._server(point)
         inside = self._random.random() < 0.6
         delay = self._random.choice((0.0, 0.0, self._random.uniform(0, 0.02)))
@@ -114,26 +118,37 @@ class Controller:
             return None
         return Kill(point, hit.at, (hit.lead,) if hit.lead else ())
 
-    async def _partition(self, point: FaultPoint) -> Kill:
-        """Packets are lost, or connections break, while many executions are in flight."""
-        deadline = monotonic() + self._pace.patience
-        while monotonic() < deadline and not self._as_wanted(BUSY):
-            await asyncio.sleep(LOOK_S)
-        leads = tuple(entry.lead for entry in self._scoreboard.in_flight())
-        self._system.cut(point, reset=self._random.random() < 0.5)
+    async def _lasting(self, point: FaultPoint) -> Kill | None:
+        """Packets are lost or connections break, a primary steps down, a stream is full: for a time."""
+        reset, seconds = self._random.random() < 0.5, self._random.uniform(*self._random.choice((SHORT_S, LONG_S)))
+        async with self._at(point) as leads:
+            try:
+                await self._system.begin(point, seconds=seconds, reset=reset)
+            except (NatsError, PyMongoError, OSError):
+                return None
         try:
-            await asyncio.sleep(self._random.uniform(*self._random.choice((SHORT_CUT_S, LONG_CUT_S))))
+            await asyncio.sleep(seconds)
         finally:
-            self._system.heal(point)
+            await self._system.end(point)
+        return Kill(point, monotonic(), leads)
+
+    async def _server(self, point: FaultPoint) -> Kill | None:
+        async with self._at(point) as leads:
+            try:
+                await self._system.kill_server(point)
+            except (NatsError, OSError):
+                return None
         return Kill(point, monotonic(), leads)
 
     async def _back(self, point: FaultPoint) -> None:
         if point.kind == PARTITIONS:
             await self._system.processes.ready(point.victim)
-        else:
+        elif point.kind not in LASTING:
             await self._system.restart(point.victim)
 
-    async def _server(self, point: FaultPoint) -> Kill:
+    @asynccontextmanager
+    async def _at(self, point: FaultPoint) -> AsyncIterator[tuple[str, ...]]:
+        """The leads in flight, once they are few or many, as the point wants it; else many."""
         deadline = monotonic() + self._pace.patience
         if point.step == QUIET:
             self._sender.may_post.clear()
@@ -141,11 +156,9 @@ class Controller:
             while monotonic() < deadline and not self._as_wanted(point.step):
                 await asyncio.sleep(LOOK_S)
             await asyncio.sleep(self._random.uniform(0, 0.3))
-            leads = tuple(entry.lead for entry in self._scoreboard.in_flight())
-            self._system.kill(point.victim)
+            yield tuple(entry.lead for entry in self._scoreboard.in_flight())
         finally:
             self._sender.may_post.set()
-        return Kill(point, monotonic(), leads)
 
     def _as_wanted(self, step: str) -> bool:
         count = len(self._scoreboard.in_flight())

@@ -1,31 +1,42 @@
-"""The fault points: each service and the steps at which it is killed, and the servers that it is cut off from. A full
-run hits them all."""
+"""The fault points: each service and the steps at which it is killed, and what happens to the servers. A full run hits
+them all."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from rota_contracts.streams import STREAMS
+
 BUSY, QUIET = "while many are in flight", "while few are in flight"
 SERVERS = NATS, MONGO = ("nats-server", "mongod")
+QDRANT = "qdrant"
 CUTS = {"cut off from NATS": (NATS,), "cut off from MongoDB": (MONGO,), "cut off from both": SERVERS}
-KILLS, PARTITIONS, CLOCKS, POISON = KINDS = ("kills", "partitions", "clocks", "poison")
+META = "meta"
+"""The group of all nodes of a NATS cluster, which has a leader as each stream has one."""
+
+KILLS, PARTITIONS, LEADERS, STEPDOWNS, KNOWLEDGE, LIMITS, CLOCKS, POISON = KINDS = (
+    *("kills", "partitions", "leaders", "stepdowns", "knowledge", "limits"),
+    *("clocks", "poison"),
+)
 """The kinds of faults. Clocks and poison have no points: they are there all the time."""
+
+LASTING = frozenset({PARTITIONS, STEPDOWNS, LIMITS})
+"""These begin and end; what has failed is not started again."""
 
 
 @dataclass(frozen=True)
 class FaultPoint:
-    """`step` is one of `Traps.reached`; for a server, how many executions are in flight when it dies; for a partition,
-    one of CUTS."""
+    """`step`: of a service, one of `Traps.reached`; of a server, how many executions are in flight when it dies; of a
+    partition, one of CUTS; of a leader that is killed and of a limit, the stream. `times`: how often a full run hits
+    it, at least."""
 
     victim: str
     step: str
+    kind: str = KILLS
+    times: int = 1
 
     @property
     def name(self) -> str:
         return f"{self.victim} at {self.step}"
-
-    @property
-    def kind(self) -> str:
-        return PARTITIONS if self.step in CUTS else KILLS
 
 
 STEPS = {
@@ -49,16 +60,23 @@ STEPS = {
     "memory": ("rpc memory.recall", "rpc memory.remember"),
     **dict.fromkeys(SERVERS, (QUIET, BUSY)),
 }
+FULL = tuple(stream.name for stream in STREAMS if stream.needed and stream.discard == "new")
 
 FAULT_POINTS = tuple(FaultPoint(victim, step) for victim, steps in STEPS.items() for step in steps)
 PARTITION_POINTS = tuple(
-    FaultPoint(victim, cut)
+    FaultPoint(victim, cut, PARTITIONS)
     for victim in STEPS
     if victim not in SERVERS
     for cut, servers in CUTS.items()
     if victim != "validator" or MONGO not in servers  # it has no database
 )
+SERVER_POINTS = (
+    *(FaultPoint(NATS, group, LEADERS) for group in (META, "TRIGGERS", "EXECUTIONS", "DELIVERIES")),
+    *(FaultPoint(MONGO, step, STEPDOWNS, times=2) for step in (QUIET, BUSY)),
+    *(FaultPoint(QDRANT, step, KNOWLEDGE, times=2) for step in (QUIET, BUSY)),
+    *(FaultPoint(NATS, stream, LIMITS) for stream in FULL),
+)
 
 
 def points_of(kinds: Collection[str]) -> tuple[FaultPoint, ...]:
-    return tuple(point for point in (*FAULT_POINTS, *PARTITION_POINTS) if point.kind in kinds)
+    return tuple(point for point in (*FAULT_POINTS, *PARTITION_POINTS, *SERVER_POINTS) if point.kind in kinds)

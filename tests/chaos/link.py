@@ -1,4 +1,5 @@
-"""The link of a service to a server: a TCP proxy that can be cut and healed, for one service alone."""
+"""The link of a service to a server: a TCP proxy that can be cut and healed, for one service alone; or the way into a
+cluster."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,10 +16,13 @@ class Link:
 
     A member of a MongoDB replica set says its own address, and its clients go there: `own_address` puts the link's into
     what the server says. Both are of one length, as ports have five digits.
+
+    With several `ports`, a new connection goes to the next one that takes it.
     """
 
-    def __init__(self, port: int, *, own_address: bool = False) -> None:
-        self.port, self._to = free_port(), port
+    def __init__(self, *ports: int, own_address: bool = False) -> None:
+        self.port, self._to = free_port(), ports
+        self._turn = 0
         self._own_address = own_address
         self._through = asyncio.Event()
         self._through.set()
@@ -59,7 +63,7 @@ class Link:
         self._open.add(writer)
         try:
             await self._through.wait()
-            from_server, to_server = await asyncio.open_connection(HOST, self._to)
+            from_server, to_server = await self._next()
         except OSError:  # the server is down
             self._open.discard(writer)
             writer.transport.abort()
@@ -68,8 +72,18 @@ class Link:
         self._start(reader, to_server, lambda data: data)
         self._start(from_server, writer, self._as_own if self._own_address else lambda data: data)
 
+    async def _next(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        for _ in self._to:
+            port = self._to[self._turn % len(self._to)]
+            self._turn += 1
+            try:
+                return await asyncio.open_connection(HOST, port)
+            except OSError as error:
+                refused = error
+        raise refused
+
     def _as_own(self, data: bytes) -> bytes:
-        return data.replace(f"{HOST}:{self._to}".encode(), f"{HOST}:{self.port}".encode())
+        return data.replace(f"{HOST}:{self._to[0]}".encode(), f"{HOST}:{self.port}".encode())
 
     def _start(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, change: Callable[[bytes], bytes]

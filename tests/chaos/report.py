@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from tests.chaos.controller import Kill
-from tests.chaos.fault_points import KILLS, PARTITIONS, FaultPoint
+from tests.chaos.fault_points import CLOCKS, KILLS, KINDS, POISON, FaultPoint
 from tests.chaos.robots import TARGETS
 from tests.chaos.scoreboard import Entry, Scoreboard
 from tests.chaos.witness import Witness
@@ -40,7 +40,10 @@ def figures(scoreboard: Scoreboard, witness: Witness, kills: list[Kill]) -> dict
         "repeated_steps": len(witness.repeated),
         "doubled_deliveries": len(witness.doubled) + len(scoreboard.two_executions),
     }
-    for kind, prefix in ((KILLS, ""), (PARTITIONS, "partition_")):
+    for kind in KINDS:
+        if kind in (CLOCKS, POISON):
+            continue
+        prefix = "" if kind == KILLS else f"{kind.removesuffix('s')}_"
         those = [kill for kill in kills if kill.point.kind == kind]
         seconds = [took for kill in those if (took := recovery(kill, scoreboard)) is not None]
         found |= {
@@ -56,7 +59,7 @@ def table(scoreboard: Scoreboard, kills: list[Kill], points: Iterable[FaultPoint
     found: defaultdict[FaultPoint, list[Kill]] = defaultdict(list)
     for kill in kills:
         found[kill.point].append(kill)
-    yield f"{'killed':<17}{'at':<30}{'times':>6}{'recovery, median':>19}"
+    yield f"{'hit':<17}{'at':<30}{'times':>6}{'recovery, median':>19}"
     for point in points:
         seconds = [took for kill in found[point] if (took := recovery(kill, scoreboard)) is not None]
         text = f"{median(seconds):.1f} s" if seconds else "-"

@@ -99,6 +99,10 @@ class EmbeddedServer:
             raise EmbeddedError(f"{self.name} is not running")
         return self._process.pid
 
+    @property
+    def alive(self) -> bool:
+        return self._process is not None and self._process.returncode is None
+
     async def start(self) -> None:
         """Start, and wait until it responds. Raises EmbeddedError with the last error in its log if it doesn't."""
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -157,11 +161,14 @@ class EmbeddedServer:
             await asyncio.sleep(0.02)
 
 
-def nats_server(folder: Path, *, port: int | None = None) -> EmbeddedServer:
-    """A nats-server with JetStream and its streams in `folder`, without authentication."""
+def nats_server(folder: Path, *, port: int | None = None, options: Sequence[str] = ()) -> EmbeddedServer:
+    """A nats-server with JetStream and its streams in `folder`, without authentication.
+
+    `options` are added to its command line.
+    """
     port = port or free_port()
-    options = ["-a", "127.0.0.1", "-p", str(port), "-js", "-sd", str(folder / "jetstream")]
-    return _nats_server(folder, port, options)
+    own = ["-a", "127.0.0.1", "-p", str(port), "-js", "-sd", str(folder / "jetstream")]
+    return _nats_server(folder, port, [*own, *options])
 
 
 def isolated_nats_server(folder: Path, *, port: int | None = None) -> EmbeddedServer:

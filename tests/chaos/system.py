@@ -67,6 +67,7 @@ class System:
             self.servers[QDRANT] = [qdrant_server(folder / "qdrant-server")]
         self._front = Link(*self._ports(NATS))
         self._links: dict[tuple[str, str], Link] = {}
+        self._killed: list[EmbeddedServer] = []
         self._limited: dict[str, StreamConfig] = {}
 
     @property
@@ -131,6 +132,7 @@ class System:
             nodes = [await self._cluster.leader(point.step)]
         for node in nodes:
             os.kill(node.pid, signal.SIGKILL)
+            self._killed.append(node)
 
     async def begin(self, point: FaultPoint, *, seconds: float, reset: bool) -> None:
         """A fault that lasts until `end`; `seconds` are known before. Raises the server's error if it can't be now."""
@@ -203,7 +205,8 @@ class System:
     async def restart(self, victim: str) -> None:
         """Start the victim again, with its data, and wait until it is ready."""
         if victim in self.servers:
-            await asyncio.gather(*(self._again(server) for server in self.servers[victim] if not server.alive))
+            killed, self._killed = self._killed, []
+            await asyncio.gather(*(self._again(server) for server in killed))
             return
         await self.processes.running[victim].wait()
         for attempt in range(STARTS):

@@ -205,10 +205,15 @@ async def each_attempt_ended_once(busy: Busy, history: History) -> None:
         )
     ]
     names = [f"t{number}" for number in range(busy.made)]
-    assert sorted(finished + rejected) == sorted(names)
+    ends = Counter([f"{name} finished" for name in finished] + [f"{name} rejected" for name in rejected])
+    assert sorted(finished + rejected) == sorted(names), [
+        (name, ends[f"{name} finished"], ends[f"{name} rejected"])
+        for name in names
+        if ends[f"{name} finished"] + ends[f"{name} rejected"] != 1
+    ]
     assert sorted(requested) == sorted(admitted) == sorted(finished)
     assert busy.rejected_ids == set(rejected)
     assert busy.ended == {execution_id(name) for name in finished}
-    ends = {execution_id(name): EntryState.DONE for name in finished}
-    assert history.states == ends | {execution_id(name): EntryState.REJECTED for name in rejected}
+    states = {execution_id(name): EntryState.DONE for name in finished}
+    assert history.states == states | {execution_id(name): EntryState.REJECTED for name in rejected}
     assert min(len(finished), len(rejected)) > EACH  # both were tried

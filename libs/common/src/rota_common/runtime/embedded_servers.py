@@ -99,10 +99,6 @@ class EmbeddedServer:
             raise EmbeddedError(f"{self.name} is not running")
         return self._process.pid
 
-    @property
-    def alive(self) -> bool:
-        return self._process is not None and self._process.returncode is None
-
     async def start(self) -> None:
         """Start, and wait until it responds. Raises EmbeddedError with the last error in its log if it doesn't."""
         self.folder.mkdir(parents=True, exist_ok=True)

@@ -21,7 +21,8 @@ class Link:
     """
 
     def __init__(self, *ports: int, own_address: bool = False) -> None:
-        self.port, self._to = free_port(), ports
+        self._to = ports
+        self.port = 0  # once it is open
         self._turn = 0
         self._own_address = own_address
         self._through = asyncio.Event()
@@ -32,6 +33,7 @@ class Link:
         self._server: asyncio.Server | None = None
 
     async def open(self) -> None:
+        self.port = free_port()
         self._server = await asyncio.start_server(self._connected, HOST, self.port)
 
     async def close(self) -> None:

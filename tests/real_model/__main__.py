@@ -1,0 +1,106 @@
+"""`python -m tests.real_model`: a person's twenty plain requests, at the bare model in one call each and at a robot."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from statistics import median
+
+from rota_common import topology
+from rota_common.runtime.embedded_servers import mongod, nats_server
+from rota_common.testing.long_run import run_in_folder
+from tests.integration.path.harness import System
+from tests.real_model.clerk import ALIEN, Answer, a_clerk, asked, bare
+from tests.real_model.counter import Counter, counting
+from tests.real_model.requests import REQUESTS, Request
+
+MOST_CALLS = 6
+Row = tuple[Request, Answer, Answer]
+
+
+async def answers(folder: Path, url: str, model: str, wanted: Sequence[Request]) -> list[Row]:
+    """Each request with the bare model's answer and the robot's; each line is printed when it is there."""
+    rows = []
+    async with counting(url, folder / "model.jsonl") as counter, _clerk(folder, counter, model) as system:
+        for request in wanted:
+            alone = await bare(url, model, request)
+            calls, tokens = counter.calls, counter.tokens
+            robots = await asked(system, request)
+            robots.calls, robots.tokens = counter.calls - calls, counter.tokens - tokens
+            rows.append((request, alone, robots))
+            print(_line(*rows[-1]), flush=True)
+    return rows
+
+
+@asynccontextmanager
+async def _clerk(folder: Path, counter: Counter, model: str) -> AsyncIterator[System]:
+    servers = nats_server(folder / "nats"), mongod(folder / "mongo")
+    async with AsyncExitStack() as ends:
+        for server in servers:
+            await server.start()
+            ends.push_async_callback(server.stop)
+        await topology.apply_to(servers[0].url)
+        where = {"nats_url": servers[0].url, "mongo_url": servers[1].url, "mongo_prefix": "real"}
+        yield await ends.enter_async_context(a_clerk(folder, counter.url, model, **where))
+
+
+def figures(rows: Sequence[Row]) -> dict[str, object]:
+    return {
+        "requests": len(rows),
+        "bare_right": sum(request.right(alone.text) for request, alone, _ in rows),
+        "right": sum(request.right(robots.text) for request, _, robots in rows),
+        "failed": sum(bool(robots.failed) for *_, robots in rows),
+        "alien": sum(any(mark in robots.text for mark in ALIEN) for *_, robots in rows),
+        "calls_median": median(robots.calls for *_, robots in rows),
+        "calls_most": max(robots.calls for *_, robots in rows),
+        "tokens": sum(robots.tokens for *_, robots in rows),
+        "bare_tokens": sum(alone.tokens for _, alone, _ in rows),
+        "seconds_median": round(median(robots.seconds for *_, robots in rows), 1),
+        "bare_seconds_median": round(median(alone.seconds for _, alone, _ in rows), 1),
+    }
+
+
+def good(found: dict[str, object], rows: Sequence[Row]) -> bool:
+    """At least as many right as the bare model's, nothing in them that isn't an answer, and few calls."""
+    right = sum(request.right(robots.text) for request, _, robots in rows)
+    alone = sum(request.right(bare.text) for request, bare, _ in rows)
+    return right >= alone and found["alien"] == 0 and all(robots.calls <= MOST_CALLS for *_, robots in rows)
+
+
+def _line(request: Request, alone: Answer, robots: Answer) -> str:
+    def shown(answer: Answer) -> str:
+        mark = "right" if request.right(answer.text) else "WRONG"
+        return f"{mark} {answer.seconds:5.1f} s {answer.calls} calls {answer.tokens:5} tokens"
+
+    text = robots.failed or " ".join(robots.text.split())
+    return f"{request.name:<15} bare: {shown(alone)}; robot: {shown(robots)} | {text[:140]}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.real_model", description=__doc__)
+    url = os.environ.get("ROTA_TEST_MODEL_URL", "")
+    parser.add_argument("--url", default=url, help="of a server with OpenAI's protocol (default $ROTA_TEST_MODEL_URL)")
+    parser.add_argument("--model", default=os.environ.get("ROTA_TEST_MODEL", "default"), help="its name there")
+    parser.add_argument("--only", help="names of requests, with commas between")
+    parser.add_argument("--keep", action="store_true", help="keep the folder with every call, whatever comes")
+    given = parser.parse_args()
+    if not given.url:
+        parser.error("expected --url, or ROTA_TEST_MODEL_URL")
+    names = (given.only or "").split(",")
+    wanted = [request for request in REQUESTS if not given.only or request.name in names]
+
+    async def work(folder: Path) -> bool:
+        print(f"logs in {folder}", flush=True)
+        rows = await answers(folder, given.url.rstrip("/"), given.model, wanted)
+        found = figures(rows)
+        print(json.dumps(found))
+        return good(found, rows)
+
+    return 0 if run_in_folder("rota-real-model-", work, keep=given.keep) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -96,9 +96,11 @@ class Controller:
         victims = Counter(kill.point.victim for kill in self.kills)
         points = Counter(kill.point for kill in self.kills)
 
-        def order(point: FaultPoint) -> tuple[int, int, float]:
+        missing = set(self.missing)
+
+        def order(point: FaultPoint) -> tuple[int, bool, int, float]:
             first = victims[point.victim] if self._pace.services_first else 0
-            return first, max(points[point], self._tried[point]), self._random.random()
+            return first, point not in missing, max(points[point], self._tried[point]), self._random.random()
 
         point = min(self._points, key=order)
         self._tried[point] += 1

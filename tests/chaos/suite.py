@@ -45,6 +45,7 @@ LONGEST_POINT_S = 60.0
 
 FEW = 3
 PROGRESS_S = 10.0
+SHOWN_MISSING = 3
 SHORT_ACCEPTED = 100
 CONNECTOR = "label: The model of the chaos suite\nteams: '*'\ntype: rehearsal\noptions:\n  host: {url}\n"
 
@@ -188,9 +189,11 @@ class Suite:
 
     def _print_progress(self) -> None:
         counts, took = self.scoreboard.counts(), monotonic() - self._began
+        missing = self._controller.missing
+        names = f": {', '.join(point.name for point in missing)}" if 0 < len(missing) <= SHOWN_MISSING else ""
         print(
             f"{took:5.0f} s: {counts['posted']} posted, {counts['accepted']} accepted, {counts['ended']} ended, "
-            f"{len(self._controller.kills)} kills ({len(self._controller.missing)} fault points to go)",
+            f"{len(self._controller.kills)} kills ({len(missing)} fault points to go{names})",
             flush=True,
         )
 

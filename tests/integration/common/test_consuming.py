@@ -324,7 +324,10 @@ async def test_a_message_of_a_dead_service_is_redelivered_after_the_ack_wait(nat
         await settled(nats.url)
 
 
-async def test_a_message_that_ends_its_worker_each_time_is_buried_alone(nats: EmbeddedServer) -> None:
+async def test_a_message_that_ends_its_worker_each_time_is_buried_alone(
+    nats: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rota_common.bus.handling_marks.SUSPECT_WAIT_S", 0.1)
     await short_ack_wait(nats.url, "scheduler")
     deadly = asyncio.Event()
 

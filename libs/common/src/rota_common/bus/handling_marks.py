@@ -37,14 +37,20 @@ class HandlingMarks:
     @contextlib.asynccontextmanager
     async def around(self, message: Msg, durable: str) -> AsyncIterator[None]:
         """Mark the message while it is handled inside. Raises Permanent if its workers ended too often, and Transient
-        if it must wait for another suspect."""
+        if it must wait for another suspect, or for a worker that may live still.
+
+        On a machine that is too busy for signs of life the server delivers what is being handled: those workers look
+        like ended ones until they reach their verdict. So there is a wait before the last word."""
         if message.metadata.num_delivered < MARKED_FROM:
             yield
             return
         subject = handling_subject(durable, message.metadata.sequence.stream)
         ended = await self._read(subject)
-        if ended >= MAX_ENDED:
-            raise Permanent(f"its worker ended {ended} times while it handled this message, and reached no verdict")
+        if ended > MAX_ENDED:
+            raise Permanent(f"its worker ended {MAX_ENDED} times while it handled this message, and reached no verdict")
+        if ended == MAX_ENDED:
+            await self._store(subject, ended + 1)
+            raise Transient("a message that its workers seem to have ended with waits for them", after=SUSPECT_WAIT_S)
         if ended and self._suspect.locked():
             raise Transient("a message that its worker has ended with waits for another one", after=SUSPECT_WAIT_S)
         async with self._suspect if ended else contextlib.nullcontext():

@@ -14,7 +14,7 @@ NODES = 3
 
 
 class NatsCluster:
-    """Nodes that don't tell their clients of each other: those reach whichever is up through one link, as through the
+    """Nodes that don't advertise each other: those reach whichever is up through one link, as through the
     service of a cluster."""
 
     def __init__(self, folder: Path) -> None:

@@ -14,8 +14,8 @@ NODES = 3
 
 
 class NatsCluster:
-    """Nodes that don't advertise each other: clients reach whichever is up through one link, as through the service of a
-    Kubernetes cluster."""
+    """Nodes that don't advertise each other: clients reach whichever is up through one link, as through the service of
+    a Kubernetes cluster."""
 
     def __init__(self, folder: Path) -> None:
         routes = [free_port() for _ in range(NODES)]

@@ -2,12 +2,15 @@
 
 import argparse
 import json
+import logging
 import os
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from statistics import median
+
+import structlog
 
 from rota_common import topology
 from rota_common.runtime.embedded_servers import mongod, nats_server
@@ -23,6 +26,7 @@ Row = tuple[Request, Answer, Answer]
 
 async def answers(folder: Path, url: str, model: str, wanted: Sequence[Request]) -> list[Row]:
     """Each request with the bare model's answer and the robot's; each line is printed when it is there."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     rows = []
     async with counting(url, folder / "model.jsonl") as counter, _clerk(folder, counter, model) as system:
         for request in wanted:

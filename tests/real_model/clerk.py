@@ -1,5 +1,7 @@
 """The requests at a robot, and at the bare model."""
 
+import asyncio
+import contextlib
 import json
 import os
 import sys
@@ -12,6 +14,7 @@ from typing import Any
 
 import httpx
 
+from rota.client import ApiError
 from rota.waiting import until_finished
 from rota_common.runtime.service import Runtime
 from rota_contracts.messages.execution import ExecStatus
@@ -20,6 +23,7 @@ from tests.real_model.requests import Request
 
 CLERK = "clerk"
 PATIENCE_S = 600.0
+LOOK_S = 1.0
 ALIEN = ("<think", "<tool_call", "</", '```json\n{"check"', "«", "material ")
 """Tags, frames and templates: none of them may be in what is delivered."""
 
@@ -63,14 +67,28 @@ async def asked(system: System, request: Request) -> Answer:
     began, had = monotonic(), len(system.hooks.received)
     message = {"action": "task.add", "messages": [{"role": "user", "content": request.words}]}
     started = await system.api.intervene(CLERK, message)
-    run = await until_finished(system.api, started, timeout=PATIENCE_S)
+    run = await _over_or_waiting(system, started)
     found = Answer(seconds=monotonic() - began)
     if run["status"] != ExecStatus.COMPLETED:
-        found.failed = f"{run['status']}: {run.get('error')}"
+        question = (run.get("question") or {}).get("question")
+        found.failed = f"{run['status']}: {run.get('error') or question}"
         return found
     await system.hooks.wait(had + 1)
     found.text = str(system.hooks.received[-1].body["data"].get("body", system.hooks.received[-1].body["data"]))
     return found
+
+
+async def _over_or_waiting(system: System, started: dict[str, Any]) -> dict[str, Any]:
+    """A run that asks the person back has no answer: they have said all they know."""
+    over = asyncio.create_task(until_finished(system.api, started, timeout=PATIENCE_S))
+    while not over.done():
+        await asyncio.wait((over,), timeout=LOOK_S)
+        with contextlib.suppress(ApiError):  # it waits for its slot
+            run: dict[str, Any] = await system.api.execution(started["execution_id"])
+            if run["status"] == ExecStatus.WAITING:
+                over.cancel()
+                return run
+    return await over
 
 
 @asynccontextmanager

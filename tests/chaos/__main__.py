@@ -12,10 +12,11 @@ from tests.chaos.suite import Options, Suite
 
 AFTERWARDS = """
 The last line is JSON: accepted, ended, lost, repeated_steps, doubled_deliveries, kills, recovery_p50_s and
-recovery_max_s, then partitions, partition_recovery_p50_s, partition_recovery_max_s, clock_skew_s, poison and
-poison_not_buried. The exit code is 0 if lost, repeated_steps and doubled_deliveries are 0, as many executions as wanted
-were accepted, and every service was killed at every kind of step; with --seconds, if at least 100 were accepted and
-every service was killed. docs/chaos.md says what is counted and why that can be trusted.
+recovery_max_s, then the same three of partitions (partition_recovery_p50_s …), leaders, stepdowns, knowledge and
+limits, and clock_skew_s, poison and poison_not_buried. The exit code is 0 if lost, repeated_steps, doubled_deliveries
+and poison_not_buried are 0, as many executions as wanted were accepted, and every fault point was hit; with
+--seconds, if at least 100 were accepted and every service was killed. docs/chaos.md says what is counted and why that
+can be trusted.
 """
 
 

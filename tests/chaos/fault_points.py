@@ -13,11 +13,12 @@ CUTS = {"cut off from NATS": (NATS,), "cut off from MongoDB": (MONGO,), "cut off
 META = "meta"
 """The group of all nodes of a NATS cluster, which has a leader as each stream has one."""
 
-KILLS, PARTITIONS, LEADERS, STEPDOWNS, KNOWLEDGE, LIMITS, CLOCKS, POISON = KINDS = (
-    *("kills", "partitions", "leaders", "stepdowns", "knowledge", "limits"),
-    *("clocks", "poison"),
-)
-"""The kinds of faults. Clocks and poison have no points: they are there all the time."""
+KILLS, PARTITIONS, LEADERS = "kills", "partitions", "leaders"
+STEPDOWNS, KNOWLEDGE, LIMITS = "stepdowns", "knowledge", "limits"
+POINTED = (KILLS, PARTITIONS, LEADERS, STEPDOWNS, KNOWLEDGE, LIMITS)
+CLOCKS, POISON = "clocks", "poison"
+KINDS = (*POINTED, CLOCKS, POISON)
+"""The kinds of faults. Only those of POINTED have points: clocks and poison are there all the time."""
 
 LASTING = frozenset({PARTITIONS, STEPDOWNS, LIMITS})
 """These begin and end; what has failed is not started again."""

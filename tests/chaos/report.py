@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from tests.chaos.controller import Kill
-from tests.chaos.fault_points import CLOCKS, KILLS, KINDS, POISON, FaultPoint
+from tests.chaos.fault_points import KILLS, POINTED, FaultPoint
 from tests.chaos.robots import TARGETS
 from tests.chaos.scoreboard import Entry, Scoreboard
 from tests.chaos.witness import Witness
@@ -40,9 +40,7 @@ def figures(scoreboard: Scoreboard, witness: Witness, kills: list[Kill]) -> dict
         "repeated_steps": len(witness.repeated),
         "doubled_deliveries": len(witness.doubled) + len(scoreboard.two_executions),
     }
-    for kind in KINDS:
-        if kind in (CLOCKS, POISON):
-            continue
+    for kind in POINTED:
         prefix = "" if kind == KILLS else f"{kind.removesuffix('s')}_"
         those = [kill for kill in kills if kill.point.kind == kind]
         seconds = [took for kill in those if (took := recovery(kill, scoreboard)) is not None]

@@ -51,7 +51,7 @@ async def _clerk(folder: Path, counter: Counter, model: str) -> AsyncIterator[Sy
         yield await ends.enter_async_context(a_clerk(folder, counter.url, model, **where))
 
 
-def figures(rows: Sequence[Row]) -> dict[str, object]:
+def figures(rows: Sequence[Row]) -> dict[str, float]:
     return {
         "requests": len(rows),
         "bare_right": sum(request.right(alone.text) for request, alone, _ in rows),
@@ -67,11 +67,9 @@ def figures(rows: Sequence[Row]) -> dict[str, object]:
     }
 
 
-def good(found: dict[str, object], rows: Sequence[Row]) -> bool:
+def good(found: dict[str, float]) -> bool:
     """At least as many right as the bare model's, nothing in them that isn't an answer, and few calls."""
-    right = sum(request.right(robots.text) for request, _, robots in rows)
-    alone = sum(request.right(bare.text) for request, bare, _ in rows)
-    return right >= alone and found["alien"] == 0 and all(robots.calls <= MOST_CALLS for *_, robots in rows)
+    return found["right"] >= found["bare_right"] and found["alien"] == 0 and found["calls_most"] <= MOST_CALLS
 
 
 def _line(request: Request, alone: Answer, robots: Answer) -> str:
@@ -101,7 +99,7 @@ def main() -> int:
         rows = await answers(folder, given.url.rstrip("/"), given.model, wanted)
         found = figures(rows)
         print(json.dumps(found))
-        return good(found, rows)
+        return good(found)
 
     return 0 if run_in_folder("rota-real-model-", work, keep=given.keep) else 1
 

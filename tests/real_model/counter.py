@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from rota_common.runtime import embedded_http
+from rota.server.http import listening, serving
 
 PATIENCE_S = 600.0
 
@@ -43,8 +42,6 @@ class Counter:
 async def counting(to: str, log: Path) -> AsyncIterator[Counter]:
     counter = Counter(to, log)
     app = Starlette(routes=[Route("/v1/chat/completions", counter.passed_on, methods=["POST"])])
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        counter.url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-        async with embedded_http.serve(app, listener, lifespan="off", close_timeout=1):
-            yield counter
+    async with serving(app, listening(0)) as url:
+        counter.url = f"{url}/v1"
+        yield counter

@@ -22,6 +22,7 @@ from bench.system import TEAM
 from rota_common.bus.router import Router
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.runtime.service import Service
+from rota_common.stores.mongo import Document
 from rota_common.testing.processes import Processes
 from rota_contracts.catalog import DELIVERY_COMPLETED, DELIVERY_REQUESTED, MAY_DELIVER, READ_SECRETS
 from rota_contracts.envelope import parse_event
@@ -131,7 +132,8 @@ async def rate(center: Center, count: int) -> float:
 
 async def floor_rate(nats_url: str, mongo_url: str, to: Receiver, count: int) -> float:
     """The same by hand: a POST over a connection of its own, one majority insert, three facts."""
-    client, mongo = await nats.connect(nats_url), AsyncIOMotorClient(mongo_url, w="majority")
+    client = await nats.connect(nats_url)
+    mongo: AsyncIOMotorClient[Document] = AsyncIOMotorClient(mongo_url, w="majority")
     jetstream, free = client.jetstream(), asyncio.Semaphore(AT_ONCE)
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
 

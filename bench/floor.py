@@ -13,6 +13,8 @@ from motor.motor_asyncio import AsyncIOMotorClient
 from nats.aio.msg import Msg
 from nats.js.api import ConsumerConfig, RetentionPolicy, StreamConfig
 
+from rota_common.stores.mongo import Document
+
 WRITES = (2, 2, 1, 1)
 """Majority writes at each of the four stages."""
 
@@ -24,7 +26,7 @@ class Floor:
 
     def __init__(self, nats_url: str, mongo_url: str) -> None:
         self._nats_url = nats_url
-        self._mongo = AsyncIOMotorClient(mongo_url, w="majority")
+        self._mongo: AsyncIOMotorClient[Document] = AsyncIOMotorClient(mongo_url, w="majority")
         self._documents = self._mongo["bench_floor"]["documents"]
         self._done: dict[str, asyncio.Future[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()

@@ -12,8 +12,10 @@ from bench.polling import until
 from bench.scheduler_start import due_clocks, make_due
 from rota_common.bus.connection import Bus
 from rota_common.bus.publishing import Publish
+from rota_common.bus.subject_log import SubjectLog
 from rota_common.clock import now
 from rota_common.stores.mongo import Database, Document, Mongo
+from rota_contracts.catalog import EXECUTION_REQUESTED
 from scheduler.adapters.mongo_clocks import MongoClocks
 from scheduler.adapters.mongo_queue import MongoQueue
 from scheduler.event_publisher import EventPublisher
@@ -28,11 +30,13 @@ class Ticks:
         self._mongo = Mongo(mongo_url, name)
         self.database: Database = self._mongo.database
         self._clocks, self._queue = MongoClocks(self.database), MongoQueue(self._mongo, lease=settings.lease)
-        publish = Publish(Bus(settings.nats_url, name="scheduler"), source="scheduler", clock=now)
+        bus = Bus(settings.nats_url, name="scheduler")
+        publish = Publish(bus, source="scheduler", clock=now)
+        requests = SubjectLog(bus, EXECUTION_REQUESTED.stream or "")
         self.tick = Tick(
             clocks=self._clocks,
             queue=self._queue,
-            publisher=EventPublisher(publish=publish, clock=now),
+            publisher=EventPublisher(publish=publish, stream=requests, clock=now),
             clock=now,
             wake=lambda: None,
             lag=lambda: 0,

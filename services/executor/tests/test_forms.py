@@ -10,6 +10,7 @@ from executor.adapters.in_memory import ScriptedModel
 from executor.agents.prompt_files import BUILT_IN, parse
 from executor.domain import lifecycle
 from executor.domain.answers.forms import echoes, examples, in_form
+from executor.domain.answers.understand import VERSION
 from executor.domain.conversation.chat import ModelReply
 from executor.domain.outcomes import GoalsSet, NothingToDo, Outcome, TaskAnswered, Unusable, Written
 from executor.domain.planning.interpret import LargeTexts, interpret
@@ -155,7 +156,7 @@ async def test_entries_of_earlier_versions_are_replayed_as_they_were_understood(
     text = "<think>hm</think>87"
     run = await StepHarness(ScriptedModel(text)).until(with_tasks(a_task(1)), lambda run: len(run.unsaved) > 4)
     entries = [entry for entry in run.unsaved if entry.said is not None]
-    assert {entry.understanding for entry in entries} == {1}
+    assert {entry.understanding for entry in entries} == {VERSION}
     step: Any = lifecycle.next_step(with_tasks(a_task(1)))
     old = interpret(with_tasks(a_task(1)), step, ModelReply(text=text), [], LargeTexts(), version=0)
     assert isinstance(old, TaskAnswered)

@@ -73,7 +73,7 @@ def test_goals_are_made_from_the_role_the_duties_and_the_report() -> None:  # EX
 
 def test_goals_of_a_persons_run_are_made_from_its_messages() -> None:  # EX-13
     _, question = asked(at(Phase.GOALS, run=new_run("human")), Phase.GOALS)
-    assert "<request>\nAction: task.add\nLook at Globex\n</request>" in question
+    assert "<request>\nLook at Globex\n</request>" in question
     assert "report" not in question
 
 

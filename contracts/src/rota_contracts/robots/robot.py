@@ -149,10 +149,18 @@ class Dedup(Part):
     window: Duration = Field(default="1d", description="how far back runs count as recent")
 
 
+class Planning(StrEnum):
+    """Which runs are planned. `auto`: all but a person's plain request, which is itself goal, task and report."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+
+
 class Executor(Part):
     """Settings of a run. `validation_threshold` is the lowest score that passes."""
 
     mode: ExecutorMode = ExecutorMode.STANDARD
+    planning: Planning = Field(default=Planning.AUTO, description="auto: a person's plain request needs no plan")
     max_duration: Duration = Field(default="30m", description="longest working time of one run; waiting doesn't count")
     continue_on_failure: bool = Field(default=False, description="true: a failed task doesn't end the run")
     validation_threshold: float = Field(default=THRESHOLD, ge=0, le=1)

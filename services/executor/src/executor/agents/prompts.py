@@ -11,6 +11,7 @@ from executor.agents.sections.forms import form
 from executor.agents.sections.means import listed_assistants, listed_processes, listed_tools, means, reach
 from executor.domain.conversation.chat import Tool
 from executor.domain.conversation.messages import CLOSING, Texts, in_round, talk
+from executor.domain.planning import plain_request
 from executor.domain.run import Run
 from executor.domain.situation.moment import now_text
 from executor.domain.situation.wording import clock_text
@@ -118,13 +119,7 @@ def for_task(run: Run, task: Task, agent: Agent, texts: Texts, *, closing: int |
     parts = (
         given.lessons(run, frame),
         given.known(run, frame),
-        given.results(run, texts, frame, "results so far"),
-        given.asked(run, frame),
-        given.said(run, without=frozenset(turn.told for turn in turns)),
-        given.task(task),
-        given.arguments(task),
-        given.expected(task),
-        "Do the task, as what was asked needs it; what is expected is a help, and what was asked decides.",
+        *_work(run, task, texts, frame, frozenset(turn.told for turn in turns)),
     )
     return [
         first,
@@ -134,6 +129,22 @@ def for_task(run: Run, task: Task, agent: Agent, texts: Texts, *, closing: int |
         *_closing(closing),
         *_feedback(run),
     ]
+
+
+def _work(run: Run, task: Task, texts: Texts, frame: Frame, told: frozenset[str]) -> tuple[str, ...]:
+    """`told`: what people have said in the conversation about the task."""
+    asked, said = given.asked(run, frame), given.said(run, without=told)
+    if plain_request.is_request(run, task):
+        return asked, said, "Do what the request asks for."
+    return (
+        given.results(run, texts, frame, "results so far"),
+        asked,
+        said,
+        given.task(task),
+        given.arguments(task),
+        given.expected(task),
+        "Do the task, as what was asked needs it; what is expected is a help, and what was asked decides.",
+    )
 
 
 def _values(agent_id: str, robot: Robot, locale: str) -> dict[str, str]:

@@ -14,6 +14,7 @@ from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.conversation.loop import CAP
 from executor.domain.conversation.messages import references
 from executor.domain.outcomes import Outcome, StepDelayed, StepFailed
+from executor.domain.planning import plain_request
 from executor.domain.planning.interpret import LargeTexts, interpret
 from executor.domain.planning.resources import assistants
 from executor.domain.run import Run
@@ -117,7 +118,9 @@ class StepRunner:
         return agent_id, agent
 
     async def _ask_agent(self, run: Run, step: AskAgent) -> StepResult:
-        phase = step.phase
+        phase, texts = step.phase, await self._texts(run)
+        if ready := plain_request.answer(run, phase, texts):
+            return StepResult(ready)
         agent_id, agent = self._phase_agent(run, phase)
         if phase is Phase.INSPIRATION:
             return await self._inspire(run, step, agent)
@@ -126,7 +129,7 @@ class StepRunner:
         tools = shown if phase is Phase.TASKS else ()
         model, connector = self._model(run, agent)
         about = self.agents.about(assistants(run.robot), team=run.execution.team_id) if plans else {}
-        messages = for_phase(run, phase, agent, agent_id, await self._texts(run), shown, about=about)
+        messages = for_phase(run, phase, agent, agent_id, texts, shown, about=about)
         known = facts(run, phase, tools=tools)
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known)
         reply = in_context(await model.complete(prompt), messages)

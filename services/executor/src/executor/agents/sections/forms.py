@@ -19,10 +19,10 @@ TASKS = """- tasks: array of 1 to 100 objects, in the order of the work. The fie
 - reason: string, one sentence. Only beside an empty array of tasks, if the goals need no work at all."""
 
 RUN = """Your answer is the result itself, and nothing before or after it.
-Only if you can't go on without a person, who must decide or alone knows something, your answer is one JSON object in
-place of the result; the work then waits until somebody answers. Its fields:
+There is one exception. If nothing useful can be done before a person decides something, or says what that person alone
+knows, your answer is one JSON object in its place, and the work waits until somebody answers. Its fields:
 - status: string, always need_input.
-- question: string, 1 to 1000 characters. Your own question about this very task, with all that the person must know."""
+- question: string, 1 to 1000 characters. What you must know; never the task itself."""
 
 DELIVERY = """- content: object, required. Its fields:
   - summary: string, required, 1 to 500 characters. The result in one or two sentences.

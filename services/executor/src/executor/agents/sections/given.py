@@ -19,7 +19,7 @@ def asked(run: Run, frame: Frame) -> str:
     match trigger.type:
         case TriggerType.HUMAN:
             data = frame.material("data", wording.data_text(trigger))
-            return "\n".join(filter(None, [tagged("request", wording.request_text(trigger)), data]))
+            return "\n".join(filter(None, [tagged("request", wording.words(trigger)), data]))
         case TriggerType.CLOCK:
             return tagged("started_by", f"the clock: {wording.given_input(trigger)}")
         case _:

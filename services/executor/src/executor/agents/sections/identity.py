@@ -47,7 +47,8 @@ def reminder(kind: str, agent_id: str, robot: Robot) -> str:
     """The persona once more, in a line, and that the rules hold."""
     who = _who(kind, agent_id, robot.robot_config.identity.role)
     kept = " Keep the rules above." if robot.robot_config.identity.rules else ""
-    return f"Remember: {who[0].lower()}{who[1:]}{kept} Answer in the form described above."
+    form = "Answer with the result itself." if kind == "run" else "Answer in the form described above."
+    return f"Remember: {who[0].lower()}{who[1:]}{kept} {form}"
 
 
 def _who(kind: str, agent_id: str, role: str) -> str:

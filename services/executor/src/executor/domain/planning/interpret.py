@@ -22,15 +22,17 @@ from executor.domain.outcomes import (
 )
 from executor.domain.planning import parsing
 from executor.domain.planning.answer import Answer, answer_of
+from executor.domain.planning.own_question import PROBLEM, repeats
 from executor.domain.planning.plan import nothing_to_do, plan
 from executor.domain.run import Run
+from executor.domain.situation.wording import given_input
 from executor.domain.steps import AskAgent, RunTurn
 from executor.domain.tasks.tasks import kept_tasks
 from rota_common.json_text import extract_json
 from rota_common.stores.blobs import json_size, text_of
 from rota_contracts.json_values import TOO_DEEP, unstorable
 from rota_contracts.messages.delivery import DeliveryContent
-from rota_contracts.messages.execution import InspirationReport
+from rota_contracts.messages.execution import InspirationReport, Task
 from rota_contracts.messages.text import INLINE_LIMIT, Text
 from rota_contracts.robots.clock import clock_context
 from rota_contracts.robots.robot import Phase
@@ -87,10 +89,16 @@ def _turn(run: Run, step: RunTurn, said: Answer, tools: Sequence[Tool], kept: La
     if said.calls or said.wanted_calls:  # it was asked for a summary, without tools
         text = loop.limit_text(step.iteration, text)
     if question := parsing.needs_input(said.form or text):
+        if said.version > 1 and not run.attempts and repeats(question, _asked(run, task)):
+            raise parsing.UnusableAnswer(PROBLEM)
         return NeedsInput(question)
     if not text.strip():
         raise parsing.UnusableAnswer(f"expected the result of the task from {task.executor_id}, got an empty answer")
     return TaskAnswered(task.id, kept.text(text, room(run)))
+
+
+def _asked(run: Run, task: Task) -> str:
+    return f"{given_input(run.execution.trigger)}\n{task.description}"
 
 
 def _phase(run: Run, phase: Phase, said: Answer, tools: Sequence[Tool], kept: LargeTexts) -> Outcome:

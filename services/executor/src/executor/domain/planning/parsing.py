@@ -83,10 +83,10 @@ def _of_markdown(text: str) -> Draft:
     body = text.strip()
     if not body or body[0] in "{[":
         raise UnusableAnswer('expected JSON like {"content": {"summary": "…", "body": "…"}}, got none that can be read')
-    return Draft(_summary(body), body, [])
+    return Draft(summary_of(body), body, [])
 
 
-def _summary(body: str) -> str:
+def summary_of(body: str) -> str:
     """The first paragraph; the first heading where nothing else is said."""
     paragraphs = [part.strip() for part in body.split("\n\n") if part.strip()]
     lines = [[line for line in part.splitlines() if not line.lstrip().startswith(("#", "```"))] for part in paragraphs]

@@ -38,18 +38,16 @@ def about(trigger: TriggerReceivedV1) -> str:
 def given_input(trigger: TriggerReceivedV1) -> str:
     """The trigger's whole input."""
     given = trigger.input
-    lines = [request_text(trigger)]
+    lines = [words(trigger)]
     if given.event_type or given.source:
         lines.append(f"Event: {given.event_type or 'unnamed'} from {given.source or 'outside'}")
     lines += [data_text(trigger), clock_text(trigger)]
     return "\n".join(line for line in lines if line)
 
 
-def request_text(trigger: TriggerReceivedV1) -> str:
-    """A person's own words, and the action that they asked for."""
-    given = trigger.input
-    action = [f"Action: {given.action}"] if given.action else []
-    return "\n".join([*action, *(message.text() for message in given.messages)])
+def words(trigger: TriggerReceivedV1) -> str:
+    """A person's own words."""
+    return "\n".join(message.text() for message in trigger.input.messages).strip()
 
 
 def data_text(trigger: TriggerReceivedV1) -> str:

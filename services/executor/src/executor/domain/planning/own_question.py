@@ -1,0 +1,25 @@
+"""Questions to a person: one that only repeats what was asked is no question."""
+
+import re
+
+WORD = re.compile(r"[^\W\d_]{4,}")
+STEM = 5
+"""Characters by which two forms of a word are the same: translate, translation."""
+
+REPEATED = 0.6
+"""The share of a question's words from which it only repeats the task."""
+
+PROBLEM = (
+    "expected the result, got a question that repeats the task. If it can be done with what you were given, your "
+    "answer is the result itself; if a decision or a fact is missing, ask for that alone"
+)
+
+
+def repeats(question: str, asked: str) -> bool:
+    """Are most of the question's words those of what was asked?"""
+    mine, given = _stems(question), _stems(asked)
+    return bool(mine) and len(mine & given) >= REPEATED * len(mine)
+
+
+def _stems(text: str) -> set[str]:
+    return {word.casefold()[:STEM] for word in WORD.findall(text)}

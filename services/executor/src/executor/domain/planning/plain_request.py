@@ -1,0 +1,81 @@
+"""A person's plain request: it is itself the goal and the only task, and the task's result is the report.
+
+A model is asked for the result alone. Everything else about such a run is as always: lessons, tools, rules, learning.
+"""
+
+from executor.domain.answers.silence import MARK, without_mark
+from executor.domain.conversation.messages import Texts, read
+from executor.domain.outcomes import GoalsSet, NothingToDo, Planned, Written
+from executor.domain.planning.parsing import summary_of
+from executor.domain.planning.resources import assistants
+from executor.domain.run import Run
+from executor.domain.situation.wording import words
+from rota_contracts.messages.delivery import DeliveryContent
+from rota_contracts.messages.execution import ExecutorType, Goals, Task, TaskSource, TaskStatus
+from rota_contracts.messages.trigger import InterventionAction, TriggerType
+from rota_contracts.robots.robot import Phase, Planning
+
+LONGEST = 2_000
+"""Characters of a plain request; a longer one is planned."""
+
+TASK_ID, UPLOADED = "task-1", "__uploader://"
+OWN_AGENTS = (Phase.GOALS, Phase.TASKS, Phase.DELIVERY, "validation")
+"""The agents of a robot that plans in its own way, if it names one of them."""
+
+
+def is_plain(run: Run) -> bool:
+    """One message of text, to a robot with one assistant and no processes, that leaves planning to the platform."""
+    trigger, robot = run.execution.trigger, run.robot
+    given = trigger.input
+    asked = trigger.type is TriggerType.HUMAN and given.action is not InterventionAction.GOAL_ADD and not given.data
+    text = len(given.messages) == 1 and isinstance(given.messages[0].content, str)
+    if not (asked and text and 0 < len(words(trigger)) <= LONGEST):
+        return False
+    config = robot.robot_config
+    simple = len(assistants(robot)) == 1 and not robot.callable_processes()
+    usual = all(robot.phase_agent(kind) == f"rota.{kind}" for kind in OWN_AGENTS)
+    return config.executor.planning is Planning.AUTO and simple and usual
+
+
+def answer(run: Run, phase: Phase, texts: Texts) -> GoalsSet | Planned | Written | NothingToDo | None:
+    """The outcome of a phase's agent without asking it; None if it must be asked."""
+    if not is_plain(run) or run.execution.interventions:
+        return None
+    match phase:
+        case Phase.GOALS:
+            return GoalsSet(Goals(content=words(run.execution.trigger)))
+        case Phase.TASKS if not run.execution.tasks:
+            return Planned([_task(run)], [])
+        case Phase.DELIVERY:
+            return _report(run, texts)
+        case _:
+            return None
+
+
+def is_request(run: Run, task: Task) -> bool:
+    """Is the task nothing but the request?"""
+    return is_plain(run) and task.description == words(run.execution.trigger)
+
+
+def _task(run: Run) -> Task:
+    goals = run.execution.goals
+    return Task(
+        id=TASK_ID,
+        order=1,
+        description=goals.content if goals else words(run.execution.trigger),
+        source=TaskSource.HUMAN,
+        executor_type=ExecutorType.ASSISTANT,
+        executor_id=assistants(run.robot)[0],
+    )
+
+
+def _report(run: Run, texts: Texts) -> Written | NothingToDo | None:
+    results = run.execution.results
+    if len(results) != 1 or results[0].status is not TaskStatus.COMPLETED or results[0].output is None:
+        return None
+    whole = read(results[0].output, texts)
+    if without_mark(whole)[1]:
+        return NothingToDo(f"the agent has nothing to say ({MARK})")
+    if UPLOADED in whole:  # what can be attached is chosen
+        return None
+    return Written(DeliveryContent(summary=summary_of(whole), body=results[0].output))

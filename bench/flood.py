@@ -24,6 +24,7 @@ from rota_common.clock import now
 from rota_common.runtime import logs
 from rota_common.runtime.embedded_servers import mongod, nats_server
 from rota_common.stores.mongo import Database, Mongo
+from rota_common.testing.bus import keep_all
 from rota_common.testing.processes import Processes
 from rota_common.testing.team_secrets import secrets_folder
 from rota_contracts.ids import execution_id
@@ -100,6 +101,7 @@ async def measure(seconds: int, seed: int) -> tuple[dict[str, Any], list[str]]:
             await each.start()
             stack.push_async_callback(each.stop)
         await topology.apply_to(server.url)
+        await keep_all(server.url)  # the facts are read when the flood is over
         no_limits = {"ROTA_RATE_PER_ADDRESS": "0", "ROTA_RATE_PER_SOURCE": "0"}
         settings = {"ROTA_ADMIN_KEY": ADMIN_KEY, "ROTA_POOL": str(POOL), **no_limits}
         settings["ROTA_BACKLOG_PER_ROBOT"] = str(BACKLOG)

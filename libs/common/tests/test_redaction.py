@@ -53,6 +53,23 @@ def test_only_values_are_hidden(text: str, shown: str) -> None:
     assert without_credentials(text) == shown
 
 
+def test_every_kind_of_credential_is_found_alone() -> None:  # DEC-9
+    kinds = ("api", "access", "private", "secret", "signing", "encryption", "account")
+    names = [f"{kind}{joint}key" for kind in kinds for joint in ("", "-", "_")]
+    names += ["token", "secret", "password", "passwd", "pwd", "authorization", "credential", "credentials", "cookie"]
+    any_case = [*(f"{name}=abcdefgh" for name in names), "basic abcdefgh", "bearer abcdefgh", "amqp://ann:pa55@h"]
+    prefixes = [f"{name}{joint}" for name in ("sk", "pk", "rk", "ghp", "gho", "ghs", "xoxb", "whsec") for joint in "-_"]
+    exact = [f"{prefix}abcdefgh" for prefix in prefixes]
+    exact += [
+        "rota_abcdefghij0123456789",
+        "AKIA0123456789ABCDEF",
+        "eyJ12345678.12345678.x",
+        "-----BEGIN A PRIVATE KEY-----",
+    ]
+    written = [*any_case, *(text.upper() for text in any_case), *exact]
+    assert [text for text in written if REDACTED not in without_credentials(f"it failed ({text})")] == []
+
+
 def test_long_texts_without_credentials_take_no_long() -> None:
     for text in ("-".join(["ab_cd"] * 200_000), '"' * 300_000, "https://" * 50_000, "token" * 100_000):
         without_credentials(text)

@@ -29,7 +29,8 @@ class Frame:
         """Foreign text, under a name of ours; nothing for an empty text."""
         if not text.strip():
             return ""
-        inside = re.sub(re.escape(self.mark), "…", text, flags=re.IGNORECASE)
+        known = self.mark.lower() in text.lower()  # hardly ever; and each mark would be a pattern to compile
+        inside = re.sub(re.escape(self.mark), "…", text, flags=re.IGNORECASE) if known else text
         return f'<material-{self.mark} name="{name}">\n{inside}\n</material-{self.mark}>'
 
 

@@ -28,11 +28,19 @@ _WHOLE = re.compile(
 )
 _SCHEME = re.compile(r"\b((?:bearer|basic)\s+)[\w.~+/=-]{6,}", re.IGNORECASE)
 _USER_OF_URL = re.compile(r"(?<=://)[^\s/@\"'<>\\]{1,500}(?=@)")
+_HINT = re.compile(
+    r"key|token|secret|passw|pwd|authorization|credential|cookie|bearer|basic|://"
+    r"|[spr]k[-_]|gh[pos][-_]|xox|whs[ek]|rota_|akia|eyj|-----begin"
+)
+"""A part of all that is hidden, in lower case."""
+
 _DECODER = json.JSONDecoder()
 
 
 def without_credentials(text: str) -> str:
     """The text with the values of credentials hidden; JSON stays JSON, also a part of a text or within a string."""
+    if text.isascii() and _HINT.search(text.lower()) is None:  # as nearly all of a log; the rest costs 20 times more
+        return text
     text = _USER_OF_URL.sub(REDACTED, text)
     text = _SCHEME.sub(rf"\1{REDACTED}", _hide_values(text))
     return _WHOLE.sub(REDACTED, text)

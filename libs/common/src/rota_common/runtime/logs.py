@@ -56,7 +56,7 @@ def configure(*, level: str = "INFO", stream: TextIO | None = None, human: bool 
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", _output)),
+        logger_factory=structlog.WriteLoggerFactory(cast("TextIO", _output)),
         cache_logger_on_first_use=True,
     )
     logging.basicConfig(

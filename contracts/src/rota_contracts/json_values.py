@@ -3,7 +3,6 @@
 import json
 import math
 import re
-from itertools import chain
 
 from rota_contracts.model import Json
 
@@ -99,7 +98,7 @@ def unstorable(value: Json, *, depth: int = 0) -> str:
     match value:
         case dict() | list():
             return TOO_DEEP if depth > MAX_DEPTH else _unstorable_part(value, depth)
-        case str():
+        case str() if not value.isascii():
             return _unstorable_text(value)
         case int() if not -(2**63) <= value < 2**63:
             return "expected whole numbers of at most 64 bits; write longer ones as text"
@@ -109,18 +108,15 @@ def unstorable(value: Json, *, depth: int = 0) -> str:
 
 
 def _unstorable_part(value: dict[str, Json] | list[Json], depth: int) -> str:
-    names, values = (value.keys(), value.values()) if isinstance(value, dict) else ((), value)
-    if any("\0" in str(name) for name in names):
+    names, values = ("".join(map(str, value)), value.values()) if isinstance(value, dict) else ("", value)
+    if "\0" in names:
         return "expected names without a zero byte"
-    found = chain(
-        (_unstorable_text(str(name)) for name in names), (unstorable(each, depth=depth + 1) for each in values)
-    )
-    return next(filter(None, found), "")
+    found = (unstorable(each, depth=depth + 1) for each in values)
+    return _unstorable_text(names) or next(filter(None, found), "")
 
 
 def _unstorable_text(text: str) -> str:
-    lone = not text.isascii() and LONE_SURROGATE.search(text)
-    return "expected text in Unicode, not half of a surrogate pair" if lone else ""
+    return "expected text in Unicode, not half of a surrogate pair" if LONE_SURROGATE.search(text) else ""
 
 
 def kind(value: Json) -> str:

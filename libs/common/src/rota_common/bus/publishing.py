@@ -34,7 +34,7 @@ class TooLarge(Permanent):
 def check_size(bus: Bus, what: str, body: bytes, headers: Mapping[str, str]) -> None:
     """Raise TooLarge for a message that the server would refuse, together with the connection that sends it."""
     limit = bus.client.max_payload - FRAMING
-    size = len(body) + sum(len(name) + len(value) + 4 for name, value in headers.items())
+    size = len(body) + sum(map(len, headers)) + sum(map(len, headers.values())) + 4 * len(headers)
     if size > limit:
         raise TooLarge(
             f"{what} has {size} bytes, and a message may have {limit}: pass long texts and files on by reference"

@@ -8,7 +8,7 @@ from typing import Any, TextIO, cast
 
 import structlog
 
-from rota_common.redaction import without_credentials
+from rota_common.redaction import may_hold_credentials, without_credentials
 
 
 class _Output:
@@ -36,9 +36,18 @@ def written_to(stream: TextIO) -> Iterator[None]:
         _output.stream = None
 
 
-def _without_credentials(_: Any, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Errors quote what others wrote."""
-    return {name: without_credentials(value) if isinstance(value, str) else value for name, value in line.items()}
+def _without_credentials(render: Any) -> Any:
+    """Renders without credentials, because errors quote what others wrote. One look at the whole line is enough for
+    nearly all of them; an escape in it may hide a character that the look is for."""
+
+    def rendered(log: Any, method: str, line: MutableMapping[str, Any]) -> str:
+        text: str = render(log, method, dict(line))
+        if "\\u" not in text and not may_hold_credentials(text):
+            return text
+        shown = {name: without_credentials(value) if isinstance(value, str) else value for name, value in line.items()}
+        return str(render(log, method, shown))
+
+    return rendered
 
 
 def configure(*, level: str = "INFO", stream: TextIO | None = None, human: bool = False) -> None:
@@ -52,8 +61,7 @@ def configure(*, level: str = "INFO", stream: TextIO | None = None, human: bool 
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
-            _without_credentials,
-            renderer,
+            _without_credentials(renderer),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(number),
         logger_factory=structlog.WriteLoggerFactory(cast("TextIO", _output)),

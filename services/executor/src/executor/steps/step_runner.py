@@ -10,6 +10,7 @@ from executor.agents.facts import facts
 from executor.agents.prompt_files import Agent, Agents
 from executor.agents.prompts import for_phase, for_task
 from executor.domain.answers.understand import understand
+from executor.domain.conversation.as_text import as_text
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.conversation.loop import CAP
 from executor.domain.conversation.messages import references
@@ -129,7 +130,7 @@ class StepRunner:
         tools = shown if phase is Phase.TASKS else ()
         model, connector = self._model(run, agent)
         about = self.agents.about(assistants(run.robot), team=run.execution.team_id) if plans else {}
-        messages = for_phase(run, phase, agent, agent_id, texts, shown, about=about)
+        messages = for_phase(run, phase, agent, agent_id, texts, shown, about=about, model=connector.model)
         known = facts(run, phase, tools=tools)
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known)
         reply = in_context(await model.complete(prompt), messages)
@@ -140,7 +141,18 @@ class StepRunner:
         closing = step.iteration >= cap
         tools = () if closing else await tools_to_look_up(mine, run.robot, agent)
         model, connector = self._model(run, agent)
-        messages = for_phase(run, step.phase, agent, agent.id, {}, closing=cap if closing else None)
+        in_text = () if connector.can("tool_calls") else tools
+        messages = for_phase(
+            run,
+            step.phase,
+            agent,
+            agent.id,
+            {},
+            closing=cap if closing else None,
+            in_text=in_text,
+            model=connector.model,
+        )
+        messages = messages if connector.can("tool_calls") else as_text(messages)
         known = facts(run, step.phase)
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known, tools)
         reply = in_context(await model.complete(prompt), messages, tools)
@@ -157,7 +169,11 @@ class StepRunner:
         tools = () if closing else await self._tools_of(run, agent)
         model, connector = self._model(run, agent)
         texts = await self._texts(run, task)
-        messages = for_task(run, task, agent, texts, closing=cap if closing else None)
+        in_text = () if connector.can("tool_calls") else tools
+        messages = for_task(
+            run, task, agent, texts, closing=cap if closing else None, in_text=in_text, model=connector.model
+        )
+        messages = messages if connector.can("tool_calls") else as_text(messages)
         known = facts(run, "run", task=task, tools=tools)
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known, tools)
         reply = in_context(await model.complete(prompt), messages, tools, fields=ASKS_A_PERSON)

@@ -11,6 +11,7 @@ from executor.agents.prompt_files import Agent, Agents
 from executor.agents.prompts import for_phase, for_task
 from executor.domain.answers.understand import understand
 from executor.domain.conversation.as_text import as_text
+from executor.domain.conversation.ask_person import ASK_PERSON
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.conversation.loop import CAP
 from executor.domain.conversation.messages import references
@@ -166,7 +167,8 @@ class StepRunner:
         agent = self.agents.assistant(task.executor_id, team=run.execution.team_id)
         cap = agent.max_iterations or CAP
         closing = step.iteration >= cap
-        tools = () if closing else await self._tools_of(run, agent)
+        mine = () if closing else await self._tools_of(run, agent)
+        tools = [*mine, ASK_PERSON] if self._may_ask(run, task, closing) else mine
         model, connector = self._model(run, agent)
         texts = await self._texts(run, task)
         in_text = () if connector.can("tool_calls") else tools
@@ -174,7 +176,7 @@ class StepRunner:
             run, task, agent, texts, closing=cap if closing else None, in_text=in_text, model=connector.model
         )
         messages = messages if connector.can("tool_calls") else as_text(messages)
-        known = facts(run, "run", task=task, tools=tools)
+        known = facts(run, "run", task=task, tools=mine)
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known, tools)
         reply = in_context(await model.complete(prompt), messages, tools, fields=ASKS_A_PERSON)
         return await self._interpret(run, step, reply, tools)
@@ -188,6 +190,10 @@ class StepRunner:
             await keep_output(self.blobs, run, text, inline_limit=0)
         kept = await keep_reply(self.blobs, run, reply.model_dump_json())
         return StepResult(outcome, kept, tools, self.calls.toolset(run).tools.problems(run.robot))
+
+    def _may_ask(self, run: Run, task: Task, closing: bool) -> bool:
+        """The result of a plain request goes to the one who asked; what is asked for again is to be a result."""
+        return not closing and not run.attempts and not plain_request.is_request(run, task)
 
     def _model(self, run: Run, agent: Agent) -> tuple[Model, Connector]:
         execution = run.execution

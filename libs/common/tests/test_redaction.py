@@ -79,10 +79,12 @@ def test_a_log_line_holds_no_credentials() -> None:
     stream = io.StringIO()
     with written_to(stream):
         logger(service="x").warning("failed", reason='401 {"api_key": "sk-123456789"}', seconds=0.1)
+        logger(service="x").warning("failed", reason="to\N{KELVIN SIGN}en=abcdefgh")
         try:
             raise ConnectionError("mongodb://ann:pa55@db.example")
         except ConnectionError:
             logger(service="x").exception("failed")
     lines = [json.loads(line) for line in stream.getvalue().splitlines()]
     assert lines[0]["reason"] == '401 {"api_key": "[REDACTED]"}'
-    assert "pa55" not in lines[1]["exception"]
+    assert "abcdefgh" not in lines[1]["reason"]
+    assert "pa55" not in lines[2]["exception"]

@@ -25,17 +25,22 @@ GATEWAY = "trigger-gateway"
 SPARE_S = 30
 """Seconds by which a reply may exceed its question's timeout and is still allowed."""
 
+ANSWER_PARTS = 16
+"""The most messages in which a service answers a request."""
+
 PROCESS_ANSWER_S = 600
 """Seconds that a team's program may take to reply to a process call."""
 
 
 @dataclass(frozen=True)
 class Permissions:
-    """`answers`: the seconds within which a request may be replied to; None: not at all."""
+    """`answers`: the seconds within which a request may be replied to; None: not at all. `parts`: the messages
+    that a reply may have."""
 
     publish: tuple[str, ...]
     subscribe: tuple[str, ...]
     answers: int | None = None
+    parts: int = 1
 
 
 # The use of buckets, which the catalog doesn't hold.
@@ -86,6 +91,7 @@ def of_service(service: str) -> Permissions:
             *(channel.pattern for channel in subscribed),
         ),
         answers=int(max(question.timeout for question in answered)) + SPARE_S if answered else None,
+        parts=ANSWER_PARTS,
     )
 
 

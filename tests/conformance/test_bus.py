@@ -186,7 +186,6 @@ async def test_what_is_stored_is_read_by_its_subject(make: Make) -> None:
         first, *others = await log.after(subject, 0)
         assert [kept.id for kept in (first, *others)] == [event.id for event in events]
         assert await log.after(subject, first.seq) == others
-        assert await log.since(subject, others[0].at) == others
         assert await log.last(subject) == others[-1]
 
 

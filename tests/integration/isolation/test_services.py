@@ -163,12 +163,13 @@ async def test_robots_and_outputs_go_through_their_buckets(bus: IsolatedNats) ->
         assert len(await Blobs(await bus.service(service)).read(kept)) == INLINE_LIMIT + 1
 
 
-async def test_the_gateway_measures_the_bus_and_the_scheduler_looks_for_its_requests(bus: IsolatedNats) -> None:
+async def test_gateway_and_scheduler_measure_the_bus_and_the_scheduler_finds_its_requests(bus: IsolatedNats) -> None:
     gateway, scheduler = await bus.service("trigger-gateway"), await bus.service("scheduler")
-    usage = await read_usage(gateway.jetstream)
-    assert {each.stream for each in usage} == {each.name for each in STREAMS} | {each.stream for each in BUCKETS}
+    for measuring in (gateway, scheduler):
+        usage = await read_usage(measuring.jetstream)
+        assert {each.stream for each in usage} == {each.name for each in STREAMS} | {each.stream for each in BUCKETS}
     await gateway.jetstream.publish("rota.v1.trigger.received.acme.robot", b"", stream="TRIGGERS")
-    assert await waiting_triggers(gateway.jetstream) == {"acme": 1}
+    assert [await waiting_triggers(each.jetstream) for each in (gateway, scheduler)] == [{"acme": 1}] * 2
     subject = "rota.v1.execution.requested.acme.robot"
     await scheduler.jetstream.publish(subject, b"", stream="EXECUTIONS", headers={"ce-id": "e1"})
     log, durable = SubjectLog(scheduler, "EXECUTIONS"), CHANNELS["execution.requested"].durable("executor")

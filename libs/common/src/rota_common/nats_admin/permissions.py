@@ -56,8 +56,8 @@ CALLS_PROCESSES = frozenset({"executor", "delivery-center"})
 SEARCHES = {"scheduler": ((EXECUTION_REQUESTED, "executor"),)}
 """Channels in whose stream a service looks for what it has published, and whose progress it looks at for that."""
 
-MEASURES = {GATEWAY: (*(stream.name for stream in STREAMS), *(bucket.stream for bucket in BUCKETS))}
-"""Streams whose size a service reads."""
+MEASURES = frozenset({GATEWAY, "scheduler"})
+"""They begin new work, and read the size of all streams before it."""
 
 SUBSCRIBES_TO_ALL = frozenset({GATEWAY})
 """It streams a team's facts to people."""
@@ -130,7 +130,8 @@ def _facts(service: str) -> Iterable[str]:
     for searched, reader in SEARCHES.get(service, ()):
         yield f"{API}.DIRECT.GET.{searched.stream}"
         yield f"{API}.CONSUMER.INFO.{searched.stream}.{searched.durable(reader)}"
-    yield from (f"{API}.STREAM.INFO.{stream}" for stream in MEASURES.get(service, ()))
+    if service in MEASURES:
+        yield from (f"{API}.STREAM.INFO.{each}" for each in (*(s.name for s in STREAMS), *(b.stream for b in BUCKETS)))
     if any(channel.sequenced and service in channel.producers for channel in CHANNELS.values()):
         yield from (
             f"{API}.{verb}"

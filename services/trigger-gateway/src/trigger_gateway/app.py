@@ -22,6 +22,8 @@ PRUNE_S = 3600.0
 RESEAL_S = 3600.0
 """At the start, and then every hour: by then every replica has the new key."""
 
+FOLLOW_KEYS_S = 5.0
+
 
 def build(
     settings: Settings,
@@ -46,6 +48,7 @@ def build(
     )
     service.follow([BACKLOG_REPORTED], use.backlogs.update, name="backlogs")
     service.every(RESEAL_S, use.reseal_secrets, name="reseal secrets")
+    service.every(FOLLOW_KEYS_S, use.reseal_secrets.follow_keys, name="follow keys")
     service.background("read databases", use.assign_databases.loop)
     internal = (settings.http_host, settings.internal_port) if settings.internal_port else None
     run = lifespan(service, stop_timeout=settings.stop_timeout, internal=internal)

@@ -79,7 +79,8 @@ class KeyReader:
     url = "http://gateway"
 
     def __init__(self, file: Path, *, broken: int = 0) -> None:
-        self.file, self.sealed_with, self.broken = file, file.read_text().split()[0], broken
+        self.file, self.broken = file, broken
+        self.sealed_with = file.read_text().split()[0]
 
     async def reseal(self) -> Json:
         keys = self.file.read_text().split()

@@ -12,6 +12,7 @@ from bench.polling import until
 from bench.scheduler_start import due_clocks, make_due
 from rota_common.bus.connection import Bus
 from rota_common.bus.publishing import Publish
+from rota_common.bus.room import BusRoom, NatsUsage
 from rota_common.bus.subject_log import SubjectLog
 from rota_common.clock import now
 from rota_common.stores.mongo import Database, Document, Mongo
@@ -37,6 +38,7 @@ class Ticks:
             clocks=self._clocks,
             queue=self._queue,
             publisher=EventPublisher(publish=publish, stream=requests, clock=now),
+            room=BusRoom(usage=NatsUsage(bus)),
             clock=now,
             wake=lambda: None,
             lag=lambda: 0,

@@ -2,14 +2,19 @@
 
 import io
 import json
+import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli.tests.harness import Command, Gateway
 
+from rota.client import Json
 from rota.errors import CliError
+from rota.secrets_key import rotate
 from rota.server.team_secrets import given_secrets
+from rota_contracts.secret_refs import key_fingerprint
 
 VALUE = "s3cret"
 CRM = {
@@ -68,16 +73,69 @@ def test_a_secret_is_removed(gateway: Gateway, command: Command) -> None:
     assert command("secrets", "remove", "CRM_TOKEN", "--yes")[:2] == (0, "CRM_TOKEN: deleted\n")
 
 
-def test_the_master_key_is_rotated_in_its_file(command: Command, tmp_path: Path) -> None:
+class KeyReader:
+    """A gateway over the key file: it opens what it holds, and seals it anew with the first key."""
+
+    url = "http://gateway"
+
+    def __init__(self, file: Path, *, broken: int = 0) -> None:
+        self.file, self.broken = file, broken
+        self.sealed_with = file.read_text().split()[0]
+
+    async def reseal(self) -> Json:
+        keys = self.file.read_text().split()
+        assert self.sealed_with in keys, "what is sealed can't be opened any more"
+        if not self.broken:
+            self.sealed_with = keys[0]
+        return {"keys": [key_fingerprint(key) for key in keys], "resealed": 1, "left": self.broken}
+
+
+async def test_a_rotation_of_the_master_key_goes_on_wherever_it_was_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replaced, cut_at = 0, 0
+
+    def replace(path: Path, target: Path) -> Path:
+        """Cut off before or after it."""
+        nonlocal replaced
+        replaced += 1
+        if 2 * replaced - 1 == cut_at:
+            raise KeyboardInterrupt
+        real(path, target)
+        if 2 * replaced == cut_at:
+            raise KeyboardInterrupt
+        return target
+
+    real = Path.replace
+    monkeypatch.setattr(Path, "replace", replace)
+    for cut_at in range(1, 9):
+        file, replaced = tmp_path / f"secrets-{cut_at}.key", 0
+        file.write_text("old\n")
+        file.chmod(0o640)
+        gateway: Any = KeyReader(file)
+        with pytest.raises(KeyboardInterrupt):
+            await rotate(file, gateway, wait=0)
+        await rotate(file, gateway, wait=0)
+        (new,) = file.read_text().split()
+        assert (new == gateway.sealed_with, new == "old", stat.S_IMODE(file.stat().st_mode)) == (True, False, 0o640)
+        assert [name for name in os.listdir(tmp_path) if not name.startswith(".")] == [file.name], cut_at
+        file.unlink()
+
+
+async def test_the_old_master_key_stays_while_something_is_sealed_with_it(tmp_path: Path) -> None:
     file = tmp_path / "secrets.key"
     file.write_text("old\n")
-    assert command("secrets", "rotate-key", str(file))[0] == 0
-    new, old = file.read_text().split()
-    assert (old, stat.S_IMODE(file.stat().st_mode)) == ("old", 0o600)
-    _, out, _ = command("secrets", "rotate-key", str(file), "--drop-old", "--json")
-    assert file.read_text().split() == [new]
-    assert (json.loads(out)["keys"], new in out) == (1, False)
-    assert "can't read the keys" in command("secrets", "rotate-key", str(tmp_path / "nowhere"))[2]
+    gateway: Any = KeyReader(file, broken=2)
+    with pytest.raises(CliError, match="2 secrets are still sealed with an old key"):
+        await rotate(file, gateway, wait=0)
+    assert "old" in file.read_text().split()
+    elsewhere = tmp_path / "other.key"
+    elsewhere.write_text("other\n")
+    with pytest.raises(CliError, match="expected the gateway at .* to use the keys of this file"):
+        await rotate(elsewhere, gateway, wait=0)
+    assert elsewhere.read_text().split()[0] == "other"
+    with pytest.raises(CliError, match="can't read the keys"):
+        await rotate(tmp_path / "nowhere", gateway, wait=0)
 
 
 def test_secrets_of_rota_up_come_from_a_file_and_from_named_variables(tmp_path: Path) -> None:

@@ -167,6 +167,10 @@ class Api:
     async def redrive(self, seq: int, *, force: bool = False) -> Json:
         return await self._json("POST", f"/v1/dead/{seq}/redrive", params={"force": True} if force else None)
 
+    async def reseal(self) -> Json:
+        """`{keys, resealed, left}`: the master keys by their fingerprints, and how many secrets have an old one."""
+        return await self._json("POST", "/v1/secrets/reseal")
+
     async def all_audit(self, params: dict[str, Any]) -> Json:
         """A page of the audit trail of all teams."""
         return await self._json("GET", "/v1/audit", params=params)

@@ -1,5 +1,6 @@
 """References to a team's secrets: `$SECRET.NAME`, or `$ENV.NAME`, the specification's spelling of the same."""
 
+import hashlib
 from typing import Annotated
 
 from pydantic import AfterValidator, StringConstraints, WithJsonSchema
@@ -36,3 +37,8 @@ SecretRef = Annotated[
     ),
 ]
 """The reference to a secret of the team that writes it."""
+
+
+def key_fingerprint(key: str) -> str:
+    """A master key's name: it says which key it is, and nothing about it."""
+    return hashlib.sha256(b"rota master key " + key.strip().encode()).hexdigest()[:12]

@@ -28,8 +28,13 @@ REDRIVE = "redrive"
 REQUESTS = frozenset({"TRIGGERS", "EXECUTIONS"})
 """Streams of work: a consumer that is made later begins with what is there. Of other streams it begins with what is
 published from then on: 14 days of facts would be news of long ago."""
-OUTPUTS_KEPT_S = 100 * DAY
-"""Longer than a delivery is kept, so that whatever can be replayed can be read."""
+KEEP_DAYS = 90
+"""Days that runs and deliveries are kept once they are over, unless ROTA_KEEP_DAYS says another number."""
+
+OUTPUTS_SPARE_DAYS = 10
+"""Days that a long text outlives them: they are over some time after their texts were stored."""
+
+OUTPUTS_KEPT_S = (KEEP_DAYS + OUTPUTS_SPARE_DAYS) * DAY
 
 RUNS_PER_DAY, FEED_BYTES_PER_RUN, FEED_DAYS = 20_000, 4 * 1024, 14
 """The rate that the feed is sized for: beyond it, the feed holds fewer days."""

@@ -23,7 +23,8 @@ def hooks(*paths: str) -> dict[str, Any]:
 
 async def replayed(harness: Any, **fields: Any) -> ReplayDeliveriesReply:
     asked = ReplayDeliveries.model_validate({"team_id": "acme", "replay_id": "p1"} | fields)
-    return await Replay(log=harness.deliveries, robots=harness.robots, clock=harness.clock)(asked)
+    stores = {"log": harness.deliveries, "robots": harness.robots, "publisher": harness.publisher}
+    return await Replay(**stores, clock=harness.clock)(asked)
 
 
 async def states(harness: Any) -> dict[str, list[str]]:
@@ -66,6 +67,14 @@ async def test_the_facts_of_a_replay_refer_to_its_original(harness: Any) -> None
     names = [fact.channel.name for fact in harness.publisher.facts]
     assert names == ["delivery.attempted"] * 2 + ["delivery.failed", "delivery.settled"]
     assert {fact.data.replay_of for fact in harness.publisher.facts} == {"r1"}
+
+
+async def test_the_facts_of_a_replay_are_searched_from_where_it_was_requested(harness: Any) -> None:
+    (original,) = harness.deliveries.stored.values()
+    await harness.publisher.publish([None] * 3, of=original)
+    (one,) = (await replayed(harness)).replayed
+    places = {each.request_id: each.feed_position for each in harness.deliveries.stored.values()}
+    assert places == {"r1": 0, one.request_id: 3}
 
 
 async def test_a_repeated_replay_sends_everything_once(harness: Any) -> None:

@@ -25,6 +25,7 @@ from executor.steps.models import Models
 from executor.steps.step_runner import StepResult, StepRunner
 from executor.worker import RunWorker, Timeouts
 from rota_common.testing.samples import TEAM, SetClock
+from rota_contracts.messages.text import Text
 
 TIMEOUTS = Timeouts(lease=10, patience=60)
 OutcomeOf = Callable[[Run, Step], Awaitable[Outcome]]
@@ -44,6 +45,7 @@ class Published:
         self.facts: list[str] = []
         self.requests: list[tuple[Question, Run | None]] = []
         self.unavailable: set[str] = set()
+        self.blobs = InMemoryBlobs()
 
     async def _publish(self, fact: str) -> None:
         if fact in self.unavailable:
@@ -75,7 +77,8 @@ class Published:
 
 
 class WorkerHarness:
-    """A worker with its ports in memory. `run_step` may be replaced by what happens during a step."""
+    """A worker with its ports in memory. `run_step` may be replaced by what happens during a step; `reply` is what the
+    model says in each."""
 
     def __init__(self, *, expected: str = "", timeouts: Timeouts = TIMEOUTS, runs: InMemoryRuns | None = None) -> None:
         self.clock, self.steps = SetClock(), list[str]()
@@ -83,6 +86,7 @@ class WorkerHarness:
         self.runs.clock = self.clock
         self.published = Published(self.runs)
         self._expected = expected
+        self.reply: Text | None = None
         self.run_step: OutcomeOf = self.succeed
         self.worker = self.new_worker("first", timeouts)
 
@@ -115,7 +119,7 @@ class WorkerHarness:
 
     async def _run_step(self, run: Run, step: Step) -> AsyncIterator[StepResult]:
         self.steps.append(type(step).__name__)
-        yield StepResult(await self.run_step(run, step))
+        yield StepResult(await self.run_step(run, step), reply=self.reply)
 
     async def run(self) -> Run:
         run = await self.runs.find("e1")

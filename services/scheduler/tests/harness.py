@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any
 
+from rota_common.bus.room import BusRoom, NatsUsage
+from rota_common.testing.in_memory_bus import InMemoryBus
 from rota_common.testing.samples import MEMBER, NOON, TEAM, SetClock, a_robot
 from rota_contracts.envelope import Event
 from rota_contracts.ids import execution_id
@@ -115,7 +117,7 @@ class Harness:
         self.robots, self.published = Robots(), PublishedEvents()
         self.rearmed: list[tuple[str, bool | None]] = []
         self.lost: list[Any] = []
-        self.pool = pool
+        self.pool, self.room = pool, BusRoom(usage=NatsUsage(InMemoryBus().connection("scheduler")))
         self.signals = DispatchSignals()
         cancel_requests = InMemoryCancelRequests(self.queue, clock=self.clock)
         publisher: Any = self.published
@@ -131,6 +133,7 @@ class Harness:
                 queue=self.queue,
                 change_plans=self.change_plan,
                 robots=self.robots,
+                room=self.room,
                 clock=self.clock,
             ),
             robots=self.robots,

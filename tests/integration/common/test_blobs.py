@@ -2,9 +2,10 @@
 
 import pytest
 
+from rota_common import topology
 from rota_common.bus.connection import Bus
 from rota_common.errors import Permanent, Transient
-from rota_common.stores.blobs import Blobs, text_of
+from rota_common.stores.blobs import Blobs, check_kept, text_of
 from rota_common.testing.in_memory_stores import InMemoryBlobs
 from rota_contracts.messages.text import INLINE_LIMIT
 from rota_contracts.streams import OUTPUTS_BUCKET
@@ -34,7 +35,7 @@ async def test_a_text_is_as_long_as_it_is_in_a_message(blobs: Blobs) -> None:
 
 
 async def test_a_text_that_is_not_kept_any_more_is_named(blobs: Blobs) -> None:
-    with pytest.raises(Permanent, match="of bucket outputs isn't there: long texts are kept for 100 days"):
+    with pytest.raises(Permanent, match="of bucket outputs isn't there: long texts end by age"):
         await blobs.read(text_of("never stored" * INLINE_LIMIT))
 
 
@@ -46,6 +47,22 @@ async def test_a_full_bucket_is_a_passing_failure(bus: Bus) -> None:
             await Blobs(bus).keep("z" * (INLINE_LIMIT + 1))
     finally:
         await bus.jetstream.update_stream(info)
+
+
+async def test_a_bucket_that_forgets_before_the_executions_is_named(bus: Bus) -> None:
+    await check_kept(bus, keep_days=90)
+    with pytest.raises(ValueError, match="long texts for 101 days, as ROTA_KEEP_DAYS is 91, and it keeps them for 100"):
+        await check_kept(bus, keep_days=91)
+    before = (await bus.jetstream.stream_info("OBJ_outputs")).config
+    try:
+        await topology.apply(bus.jetstream, topology.Wanted(keep_days=91))
+        await topology.apply(bus.jetstream)  # lowers nothing
+        await check_kept(bus, keep_days=91)
+        await topology.apply(bus.jetstream, topology.Wanted(force=True))
+        with pytest.raises(ValueError, match="run python -m rota_common.topology --keep-days 91"):
+            await check_kept(bus, keep_days=91)
+    finally:
+        await bus.jetstream.update_stream(before)
 
 
 async def test_changed_content_is_refused(blobs: Blobs, request: pytest.FixtureRequest) -> None:

@@ -158,6 +158,7 @@ async def test_a_fact_is_found_by_its_position_whatever_the_clocks_say(nats: Emb
         await asyncio.sleep(0.3)  # the window of ids
     async with publishing(nats.url) as successor:
         assert await successor.publish("c1", since=fast, again=True, after=before) is None
+        assert await successor.publish("c1", since=fast, again=True) is None  # its position isn't known
         assert await successor.publish("c2", since=fast, again=True, after=before) == 3
     assert await counted(nats.url) == [(1, "c0"), (2, "c1"), (3, "c2")]
 

@@ -10,6 +10,7 @@ from rota_common.bus.connection import Bus, barrier
 from rota_common.bus.robots import Robots
 from rota_common.bus.stream_usage import read_usage, waiting_triggers
 from rota_common.bus.subject_log import SubjectLog
+from rota_common.nats_admin.permissions import ANSWER_PARTS
 from rota_common.stores.blobs import Blobs
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import CHANNELS, QUESTIONS, SERVICES, dead_subject
@@ -89,9 +90,10 @@ async def test_no_service_can_subscribe_to_more_than_it_consumes(bus: IsolatedNa
     assert allowed_by_mistake == {service: [] for service in SERVICES}
 
 
-async def test_every_question_is_asked_and_answered(bus: IsolatedNats) -> None:
+async def test_every_question_is_asked_and_answered_in_as_many_parts_as_there_may_be(bus: IsolatedNats) -> None:
     async def answer(message: Msg) -> None:
-        await message.respond(message.subject.encode())
+        for _ in range(ANSWER_PARTS):
+            await message.respond(message.subject.encode())
 
     connections = {service: await bus.service(service) for service in SERVICES}
     for question in QUESTIONS.values():
@@ -101,8 +103,12 @@ async def test_every_question_is_asked_and_answered(bus: IsolatedNats) -> None:
         await barrier(connection.client)
     for question in QUESTIONS.values():
         for service in sorted(question.asked_by):
-            reply = await connections[service].client.request(question.subject, b"", timeout=PATIENCE_S)
-            assert reply.data.decode() == question.subject, service
+            replies = await connections[service].client.subscribe(inbox := connections[service].client.new_inbox())
+            await connections[service].client.publish(question.subject, reply=inbox)
+            for _ in range(ANSWER_PARTS):
+                reply = await replies.next_msg(timeout=PATIENCE_S)
+                assert reply.data.decode() == question.subject, service
+            await replies.unsubscribe()
 
 
 async def test_a_service_takes_from_its_own_consumers_and_no_other_service_does(bus: IsolatedNats) -> None:
@@ -157,12 +163,13 @@ async def test_robots_and_outputs_go_through_their_buckets(bus: IsolatedNats) ->
         assert len(await Blobs(await bus.service(service)).read(kept)) == INLINE_LIMIT + 1
 
 
-async def test_the_gateway_measures_the_bus_and_the_scheduler_looks_for_its_requests(bus: IsolatedNats) -> None:
+async def test_gateway_and_scheduler_measure_the_bus_and_the_scheduler_finds_its_requests(bus: IsolatedNats) -> None:
     gateway, scheduler = await bus.service("trigger-gateway"), await bus.service("scheduler")
-    usage = await read_usage(gateway.jetstream)
-    assert {each.stream for each in usage} == {each.name for each in STREAMS} | {each.stream for each in BUCKETS}
+    for measuring in (gateway, scheduler):
+        usage = await read_usage(measuring.jetstream)
+        assert {each.stream for each in usage} == {each.name for each in STREAMS} | {each.stream for each in BUCKETS}
     await gateway.jetstream.publish("rota.v1.trigger.received.acme.robot", b"", stream="TRIGGERS")
-    assert await waiting_triggers(gateway.jetstream) == {"acme": 1}
+    assert [await waiting_triggers(each.jetstream) for each in (gateway, scheduler)] == [{"acme": 1}] * 2
     subject = "rota.v1.execution.requested.acme.robot"
     await scheduler.jetstream.publish(subject, b"", stream="EXECUTIONS", headers={"ce-id": "e1"})
     log, durable = SubjectLog(scheduler, "EXECUTIONS"), CHANNELS["execution.requested"].durable("executor")

@@ -14,7 +14,7 @@ from rota.deleting import YesFlag, delete
 from rota.errors import CliError
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
-from rota.secrets_key import rotate
+from rota.secrets_key import WAIT_S, rotate
 from rota_contracts.secret_refs import is_reference, secret_name
 
 app = typer.Typer(
@@ -77,21 +77,20 @@ def remove(name: Name, yes: YesFlag = False, json: JsonFlag = False) -> None:
     )
 
 
-@app.command("rotate-key", epilog="Example: `rota secrets rotate-key ~/rota-data/secrets.key`, then restart Rota")
+@app.command("rotate-key", epilog="Example: `rota secrets rotate-key ~/rota-data/secrets.key`")
 def rotate_key(
     file: Annotated[Path, typer.Argument(help="The file of ROTA_SECRETS_KEY_FILE; `rota up`: <data>/secrets.key.")],
-    drop_old: Annotated[bool, typer.Option("--drop-old", help="Keep the newest key only.")] = False,
+    wait: Annotated[float, typer.Option(min=0, help="Seconds until every gateway has a changed file.")] = WAIT_S,
     json: JsonFlag = False,
 ) -> None:
-    """Put a new master key into its file. Restarted, the gateway seals every secret anew; then --drop-old."""
-    kept = rotate(file.expanduser(), drop_old=drop_old)
+    """Seal all secrets with a new master key, and drop the old one (needs the admin key). Cut off, repeat it."""
+    file = file.expanduser()
+    done = with_api(lambda api: rotate(file, api, wait=wait), admin=True)
     if json:
-        say_json({"file": str(file), "keys": kept})
-    elif drop_old:
-        say(f"{file}: one key is left. Restart the gateway, and back the file up.")
+        say_json({"file": str(file), "key": done["keys"][0]})
     else:
-        say(f"{file}: {kept} keys, a new one first. Restart the gateway, which seals all secrets with it;")
-        say(f"then `rota secrets rotate-key {file} --drop-old`. Back the file up: without it no secret can be read.")
+        say(f"{file}: a new key, with which all secrets are sealed; the old one is gone.")
+        say("Back the file up: without it no secret can be read.")
 
 
 def _list(*, json: bool) -> None:

@@ -82,7 +82,7 @@ class UseCases:
             paused=paused,
             read_delivery=ReadDelivery(log=deliveries, texts=adapters.texts),
             list_deliveries=ListDeliveries(deliveries),
-            replay=Replay(log=deliveries, robots=robots, clock=clock),
+            replay=Replay(log=deliveries, robots=robots, publisher=messaging.publisher, clock=clock),
             targets=ManageTargets(store=adapters.failing_targets, breakers=breakers),
             bring_forward=BringForward(
                 deliveries=deliveries, targets=adapters.failing_targets, breakers=breakers, clock=clock

@@ -5,6 +5,7 @@ from pathlib import Path
 from pydantic import Field
 
 from rota_common.runtime.settings import ServiceSettings
+from rota_contracts.streams import KEEP_DAYS
 
 
 class Settings(ServiceSettings):
@@ -20,4 +21,4 @@ class Settings(ServiceSettings):
     lease: float = Field(default=4.0, gt=0)
     sweep_interval: float = 1.0
     answer_patience: float = 60.0
-    keep_days: int = Field(default=90, ge=1, description="days that an execution is kept once it is over")
+    keep_days: int = Field(default=KEEP_DAYS, ge=1, description="days that an execution is kept once it is over")

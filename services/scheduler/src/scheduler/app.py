@@ -1,5 +1,6 @@
 """The composition root of the scheduler."""
 
+from rota_common.bus.room import MEASURE_EVERY_S
 from rota_common.runtime.service import Runtime, Service
 from rota_common.runtime.serving import App, plain_app
 from rota_common.stores.mongo import OUTAGES
@@ -20,6 +21,7 @@ def build(settings: Settings, *, runtime: Runtime | None = None, adapters: Adapt
     use = UseCases.over(adapters or real(settings, service), settings, service)
     service.include(build_handlers(use))
     service.background("dispatch", use.dispatcher.run)
+    service.every(MEASURE_EVERY_S, use.room.measure, name="measure the bus")
     service.every(settings.tick_every, use.tick, name="tick")
     service.every(SYNC_S, use.sync_clocks, name="sync clocks")
     service.every(REPORT_S, use.report_backlog, name="report backlog")

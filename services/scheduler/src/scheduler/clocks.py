@@ -87,6 +87,11 @@ def decide(
     return Decision(triggers, changes)
 
 
+def wait(states: Sequence[ClockState], until: datetime) -> list[Change]:
+    """The clocks as they are, to be checked again then."""
+    return [Change(state, replace(state, check_at=until)) for state in states]
+
+
 def due(state: ClockState, now: datetime, *, queued: Collection[datetime] = (), room: int = AT_ONCE) -> Due:
     """The check of one clock at `now`, which isn't before `state.check_at`.
 
@@ -195,5 +200,5 @@ def _missed(late: list[datetime], reason: MissReason, why: str) -> tuple[Missed,
     if not late:
         return ()
     runs = "1 run was" if len(late) == 1 else f"{len(late)} runs were"
-    message = f"{runs} due while no scheduler ran: {why}"
+    message = f"{runs} due while nothing could be started: {why}"
     return (Missed(late[0], late[-1], len(late), reason, message),)

@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from rota_common.bus.room import BusRoom
 from rota_common.clock import Clock
 from rota_common.runtime.logs import logger
 from rota_common.runtime.traces import derived
@@ -36,16 +37,18 @@ class StartPlans:
     queue: Queue
     change_plans: ChangePlans
     robots: Robots
+    room: BusRoom
     clock: Clock
 
     async def due(self, queue_state: QueueState, *, pool: int) -> Batch:
         """The batch that starts what is due; `queue_state` is changed to the state after it.
 
-        A deleted robot's plan is removed; a robot that is paused, switched off or full starts its items later.
+        A deleted robot's plan is removed; a robot that is paused, switched off or full starts its items later, and
+        nothing starts while there is no room on the bus.
         """
         now = self.clock()
         batch = Batch(at=now)
-        plans = await self.plans.due(now, AT_ONCE)
+        plans = [] if self.room.refusal else await self.plans.due(now, AT_ONCE)
         ran, unreadable = await self.queue.look_up([plan.execution_id for plan in plans]) if plans else ({}, set())
         plans = [plan for plan in plans if plan.execution_id not in unreadable]
         for plan in plans:
@@ -65,6 +68,9 @@ class StartPlans:
         robot = await self.robots.find(*plan.owner)
         if robot is None or robot.deleted:
             await self.change_plans.end(remove(plan, now, reason="the robot is gone"))
+            return
+        if self.room.over_share(robot.team):
+            await self.plans.postpone(plan, now + CHECK_AGAIN)
             return
         trigger = trigger_of(plan, robot, now)
         verdict = consider(trigger, robot, now=now)

@@ -9,25 +9,32 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from time import monotonic
 
+from rota_common.bus.room import BusRoom
 from rota_common.clock import Clock
 from rota_common.runtime.metrics import CLOCK_LATENESS, MISSED_RUNS, TICK_SECONDS
 from scheduler.clock_state import ClockState
-from scheduler.clocks import decide, reads_for
+from scheduler.clocks import decide, reads_for, wait
 from scheduler.event_publisher import EventPublisher
 from scheduler.ports import Clocks, Queue
 
 AT_ONCE = 1000
 """Clocks that are checked in one step."""
 
+CHECK_AGAIN = timedelta(seconds=5)
+"""The delay until the clock of a team is checked again that has its share of the bus."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Tick:
-    """`wake` starts a turn of this replica's dispatcher, if it has the lease. `lag`: seconds to leave to the replica
+    """While there is no room on the bus, due clocks stay due, and what they make up for afterwards is their policy's.
+
+    `wake` starts a turn of this replica's dispatcher, if it has the lease. `lag`: seconds to leave to the replica
     that dispatches; any other may do the work afterwards."""
 
     clocks: Clocks
     queue: Queue
     publisher: EventPublisher
+    room: BusRoom
     clock: Clock
     wake: Callable[[], None]
     lag: Callable[[], float]
@@ -37,7 +44,7 @@ class Tick:
 
     async def queue_due(self) -> int:
         """Queue all that is due by now; the number of clocks checked."""
-        began, count, found = monotonic(), 0, AT_ONCE
+        began, count, found = monotonic(), 0, 0 if self.room.refusal else AT_ONCE
         while found == AT_ONCE:
             now = self.clock()
             states = await self.clocks.due(now - timedelta(seconds=self.lag()), AT_ONCE)
@@ -50,6 +57,11 @@ class Tick:
         return count
 
     async def _check(self, states: list[ClockState], now: datetime) -> None:
+        held_back = [state for state in states if state.next_run and self.room.over_share(state.team)]
+        if held_back:
+            await self.clocks.write(wait(held_back, now + CHECK_AGAIN))
+            waiting = {state.key for state in held_back}
+            states = [state for state in states if state.key not in waiting]
         reads = reads_for(states, now)
         stored = await self.queue.stored(reads.executions) if reads.executions else {}
         held = await self.queue.waiting_counts(reads.robots) if reads.robots else {}

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Self
 from uuid import uuid4
 
+from rota_common.bus.room import BusRoom, NatsUsage
 from rota_common.bus.subject_log import SubjectLog
 from rota_common.runtime.service import Service
 from rota_contracts.catalog import EXECUTION_REQUESTED
@@ -35,6 +36,7 @@ from scheduler.tick import Tick
 class UseCases:
     signals: DispatchSignals
     robots: RobotCache
+    room: BusRoom
     capacity: Capacity
     sync_clocks: SyncClocks
     tick: Tick
@@ -54,6 +56,7 @@ class UseCases:
         clock, signals = service.runtime.clock, DispatchSignals()
         requests = SubjectLog(service.bus, EXECUTION_REQUESTED.stream or "")
         publisher = EventPublisher(publish=service.publish, stream=requests, clock=clock)
+        room = BusRoom(usage=NatsUsage(service.bus), degraded=service.degraded)
         capacity = Capacity(pool=settings.pool, on_more=signals.wake)
 
         def lag() -> float:
@@ -68,7 +71,12 @@ class UseCases:
             queue=adapters.queue,
             cancel_requests=adapters.cancel_requests,
             start_plans=StartPlans(
-                plans=adapters.plans, queue=adapters.queue, change_plans=change_plans, robots=robots, clock=clock
+                plans=adapters.plans,
+                queue=adapters.queue,
+                change_plans=change_plans,
+                robots=robots,
+                room=room,
+                clock=clock,
             ),
             robots=robots,
             publisher=publisher,
@@ -88,12 +96,14 @@ class UseCases:
         return cls(
             signals=signals,
             robots=robots,
+            room=room,
             capacity=capacity,
             sync_clocks=sync_clocks,
             tick=Tick(
                 clocks=adapters.clocks,
                 queue=adapters.queue,
                 publisher=publisher,
+                room=room,
                 clock=clock,
                 wake=signals.wake,
                 lag=lag,

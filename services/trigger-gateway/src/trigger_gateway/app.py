@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from rota_common.bus.room import MEASURE_EVERY_S
 from rota_common.runtime.service import Runtime, Service
 from rota_common.runtime.serving import App, lifespan
 from rota_common.stores import mongo
@@ -17,10 +18,11 @@ from trigger_gateway.settings import Settings
 from trigger_gateway.use_cases import UseCases
 
 NAME = "trigger-gateway"
-MEASURE_EVERY_S = 1.0
 PRUNE_S = 3600.0
 RESEAL_S = 3600.0
 """At the start, and then every hour: by then every replica has the new key."""
+
+FOLLOW_KEYS_S = 5.0
 
 
 def build(
@@ -36,7 +38,7 @@ def build(
     adapters = adapters or real(settings, service, team_secrets=team_secrets)
     use = UseCases.over(adapters, messaging(service), settings, service, outages=mongo.OUTAGES)
     service.include(build_handlers(use))
-    service.every(MEASURE_EVERY_S, use.admit_work.measure, name="measure the bus")
+    service.every(MEASURE_EVERY_S, use.admit_work.room.measure, name="measure the bus")
     service.every(settings.sweep_interval, use.sync_robots.sweep, name="sync robots")
     service.every(settings.sweep_interval, use.audit.publish, name="publish audit")
     service.every(PRUNE_S, use.audit.prune, name="prune audit")
@@ -46,6 +48,7 @@ def build(
     )
     service.follow([BACKLOG_REPORTED], use.backlogs.update, name="backlogs")
     service.every(RESEAL_S, use.reseal_secrets, name="reseal secrets")
+    service.every(FOLLOW_KEYS_S, use.reseal_secrets.follow_keys, name="follow keys")
     service.background("read databases", use.assign_databases.loop)
     internal = (settings.http_host, settings.internal_port) if settings.internal_port else None
     run = lifespan(service, stop_timeout=settings.stop_timeout, internal=internal)

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
+from rota_common.bus.room import BusUsage
 from trigger_gateway.attachments.ports import AttachmentRecords, Attachments
 from trigger_gateway.audit.ports import AuditFacts, AuditLog
 from trigger_gateway.databases.change_streams import Databases, StreamLeases
 from trigger_gateway.robots.ports import Definitions, RobotEvents, RobotRecords, RobotStates
-from trigger_gateway.runs.admit_work import BusUsage
 from trigger_gateway.runs.ports import Executions, Outcomes, Requests, Schedule, Triggers
 from trigger_gateway.secrets.ports import OperatorSecrets, Secrets
 from trigger_gateway.secrets.sealed_secret import SecretCipher

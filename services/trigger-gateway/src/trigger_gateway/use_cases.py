@@ -7,6 +7,7 @@ from uuid import uuid4
 
 from rota_common.bus.connection import Bus
 from rota_common.bus.live import LiveEvents
+from rota_common.bus.room import BusRoom
 from rota_common.bus.rpc import Ask
 from rota_common.clock import Clock
 from rota_common.runtime.logs import logger
@@ -106,7 +107,7 @@ class UseCases:
             secrets=adapters.secrets, operator=adapters.operator_secrets, cipher=adapters.cipher, log=log
         )
         cached_secrets = CachedSecrets(read_secrets.values)
-        admit_work = AdmitWork(usage=messaging.usage, degraded=service.degraded)
+        admit_work = AdmitWork(BusRoom(usage=messaging.usage, degraded=service.degraded))
         patient = AdmittedTriggers(triggers=messaging.triggers, admit=admit_work, patient=True)
         databases = replace(messaging, triggers=patient)
         messaging = replace(messaging, triggers=AdmittedTriggers(triggers=messaging.triggers, admit=admit_work))

@@ -21,6 +21,7 @@ from rota_contracts.messages.execution import (
     TaskResult,
     TaskStatus,
 )
+from rota_contracts.messages.run_history import Intervention
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import ExecutorMode, TriggerInput, TriggerReceivedV1, TriggerType
 from rota_contracts.robots.robot import Phase
@@ -155,6 +156,14 @@ async def test_an_execution_is_shown_without_credentials_and_its_json_stays_vali
         "url": "https://a.example",
     }
     assert (read["status"], read["trigger"]["type"]) == ("completed", "event")
+
+
+async def test_an_execution_of_several_long_interventions_is_read_whole(acme: Gateway) -> None:
+    texts = [letter * 384 * 1024 for letter in "abc"]
+    heard = [Intervention(intervention_id=text[0], action="instruct", text=text, at=AT) for text in texts]
+    acme.bus.answer(READ_EXECUTION, lambda _: _replied(execution().model_copy(update={"interventions": heard})))
+    read = (await acme.call("GET", "/v1/teams/acme/executions/e1")).json()
+    assert [each["text"] for each in read["interventions"]] == texts
 
 
 async def _replied(found: Execution) -> ExecutionReply:

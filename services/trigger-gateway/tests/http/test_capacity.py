@@ -23,7 +23,7 @@ async def fill(gateway: Gateway, stream: str, share: float) -> None:
     fact = ExecutionStartedV1(execution_id="e1", team_id="beta", member_id="other", started_at=NOON)
     await gateway.bus.publish(EXECUTION_STARTED, fact, caused_by="c1")
     limit(gateway, stream, to=int(gateway.bus.streams[stream].size / share))
-    await gateway.use.admit_work.measure()
+    await gateway.use.admit_work.room.measure()
 
 
 async def test_new_work_is_refused_while_a_stream_that_runs_need_is_nearly_full(
@@ -60,7 +60,7 @@ async def test_readiness_and_metrics_name_the_stream_that_is_nearly_full(acme: G
 async def test_a_stream_that_drops_its_oldest_never_refuses_work(acme: Gateway) -> None:
     await acme.bus.store("rota.v1.delivery.settled.acme.leader", bytes(1000), {})
     limit(acme, "DELIVERIES", to=acme.bus.streams["DELIVERIES"].size)
-    await acme.use.admit_work.measure()
+    await acme.use.admit_work.room.measure()
     assert (await acme.post()).status_code == 202
 
 
@@ -68,10 +68,10 @@ async def test_a_team_whose_triggers_wait_beyond_its_share_is_refused_and_others
     key = await acme.make_team("beta")
     large = LEAD | {"data": {"text": "x" * 5000}}
     limit(acme, "TRIGGERS", to=40_000)
-    await acme.use.admit_work.measure()
+    await acme.use.admit_work.room.measure()
     answers = [(await acme.post(large, event_id=f"evt_{n}")).status_code for n in range(4)]
     assert answers == [202, 202, 429, 429]
-    await acme.use.admit_work.measure()  # what waits is counted anew, by what the server has
+    await acme.use.admit_work.room.measure()  # what waits is counted anew, by what the server has
     refused = await acme.post(large, event_id="evt_9")
     assert (error_of(refused), refused.headers["retry-after"]) == ((429, "team_full"), "5")
     made = await acme.call("POST", "/v1/teams/beta/robots", key=key, json={"member_id": "other", "robot_config": ROLE})
@@ -80,5 +80,5 @@ async def test_a_team_whose_triggers_wait_beyond_its_share_is_refused_and_others
     assert manual.status_code == 202
     for seq in list(acme.bus.streams["TRIGGERS"].messages):
         await acme.bus.connection("test").jetstream.delete_msg("TRIGGERS", seq)
-    await acme.use.admit_work.measure()
+    await acme.use.admit_work.room.measure()
     assert (await acme.post(large, event_id="evt_9")).status_code == 202

@@ -1,6 +1,7 @@
 """Secrets of teams: set, listed, removed, and given only to what acts in the team's name."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from rota_common.errors import Permanent
 from rota_contracts.catalog import READ_SECRETS
 from rota_contracts.messages.secrets import ReadSecrets
 from rota_contracts.roles import Role
+from rota_contracts.secret_refs import key_fingerprint
 from rota_contracts.sources import Scheme
 from trigger_gateway.adapters.encryption import AesGcmCipher
 from trigger_gateway.adapters.in_memory import in_memory
@@ -22,7 +24,7 @@ from trigger_gateway.secrets import manage_secrets
 from trigger_gateway.secrets.sealed_secret import EncryptedSecret, of_source
 from trigger_gateway.sources.source import Source, WebhookSettings
 
-from .harness import HOOK, SECRET, SECRETS_KEY, TEAM, Gateway, error_of, fields_of, gateway, signed
+from .harness import ADMIN, HOOK, SECRET, SECRETS_KEY, TEAM, Gateway, error_of, fields_of, gateway, signed
 
 SECRETS = f"{TEAM}/secrets"
 VALUE = "s3cret-of-acme"
@@ -174,6 +176,30 @@ async def test_a_new_first_key_seals_everything_anew_so_that_the_old_one_can_go(
         assert await asked(later, "CRM_TOKEN") == {"CRM_TOKEN": VALUE}
         body = json.dumps({"type": "a", "data": {}}).encode()
         assert (await later.http.post(HOOK, content=body, headers=signed(body))).status_code == 202
+
+
+async def test_a_changed_key_file_is_read_while_the_gateway_runs(tmp_path: Path) -> None:
+    file, [old, new] = tmp_path / "secrets.key", [Fernet.generate_key().decode() for _ in range(2)]
+    file.write_text(old)
+    file.chmod(0o600)
+    adapters = replace(in_memory(), cipher=AesGcmCipher(old, read=lambda: load_key("", file)))
+    async with gateway(adapters=adapters) as made:
+        made.key = await made.make_team()
+        await put(made)
+        answers = []
+        for keys in ([old, new], [new, old], ["no key"], [new]):
+            file.write_text("\n".join(keys))
+            answers.append(await made.call("POST", "/v1/secrets/reseal", key=ADMIN))
+            assert await asked(made, "CRM_TOKEN") == {"CRM_TOKEN": VALUE}
+        before, after, broken, done = answers
+        ids = [key_fingerprint(key) for key in (old, new)]
+        assert before.json() == {"keys": ids, "resealed": 0, "left": 0}
+        assert after.json() == {"keys": ids[::-1], "resealed": 1, "left": 0}
+        assert error_of(broken) == (409, "keys_unreadable")
+        assert done.json() == {"keys": ids[1:], "resealed": 0, "left": 0}
+        file.write_text(old)
+        assert (await made.call("POST", "/v1/secrets/reseal", key=ADMIN)).json()["left"] == 1  # nothing opens it
+        assert error_of(await made.call("POST", "/v1/secrets/reseal"))[0] in (401, 403)
 
 
 def test_the_master_key_is_made_once_and_private(tmp_path: Path) -> None:

@@ -38,9 +38,6 @@ PATIENCE_S = 10.0
 BEHIND_S = 0.01
 """Seconds to wait for a server that doesn't have the winner's message yet."""
 
-CLOCKS_APART = timedelta(minutes=1)
-"""The largest difference between this process's clock and that of NATS."""
-
 FRESH = timedelta(minutes=1)
 """An older fact may have been published by another replica; well within the stream's duplicate window."""
 
@@ -93,14 +90,14 @@ class Feed:
         step: str = "",
         trace: str = "",
         again: bool = False,
-        after: int | None = None,
+        after: int = 0,
     ) -> Event[P]:
         """Publish `data` unless the stream has it, wait until it is stored, and return the event, with its number if
         it was stored just now.
 
-        `since`: the instant of the fact, or earlier; `after`: a `position` from before it was first published. `again`:
-        it may have been published before, so the stream is searched from there on, as its duplicate window may be over;
-        without `after` from `since` on, by clocks that may differ.
+        `since`: the instant of the fact, or earlier. `again`: it may have been published before, so the stream is
+        searched, as its duplicate window may be over. `after`: a `position` from before it was first published, where
+        the search begins; 0: all facts of the subject are searched.
         Raises nats.errors.Error if the stream didn't store it, TooLarge if it never will, Transient if other replicas
         won every race.
         """
@@ -109,8 +106,8 @@ class Feed:
         known = self._subject(subject)
         async with known.lock:
             try:
-                start, look = since if after is None else after, again or self._is_old(since)
-                if not await self._is_there(subject, known, event.id, start, look=look):
+                look = again or self._is_old(since)
+                if not await self._is_there(subject, known, event.id, after, look=look):
                     event = await self._stored(subject, known, event)
             except BaseException:  # the message may have been stored: read the subject before the next one
                 known.last = None
@@ -155,21 +152,14 @@ class Feed:
     def _is_old(self, since: datetime) -> bool:
         return self._clock() - since > FRESH
 
-    async def _is_there(
-        self, subject: str, known: _Subject, event_id: str, start: datetime | int, *, look: bool
-    ) -> bool:
+    async def _is_there(self, subject: str, known: _Subject, event_id: str, after: int, *, look: bool) -> bool:
         """True if the stream has the event. Without `look`, only checked if the subject is unknown."""
         if known.last is not None and not look:
             return False
         last = await self._read_last(subject, known)
-        if last is None:
+        if last is None or last.seq <= after:
             return False
-        if isinstance(start, int):
-            return last.seq > start and any(each.id == event_id for each in await self._log.after(subject, start))
-        begin = start - CLOCKS_APART
-        if last.at < begin:
-            return False
-        return last.id == event_id or any(each.id == event_id for each in await self._log.since(subject, begin))
+        return last.id == event_id or any(each.id == event_id for each in await self._log.after(subject, after))
 
     async def _read_last(self, subject: str, known: _Subject) -> Kept | None:
         """Set the subject's numbers from its last message, or from the saved ones if the stream has none."""

@@ -31,9 +31,14 @@ class TooLarge(Permanent):
     """The message has more bytes than a message of the bus may have: no retry will change that."""
 
 
+def room(bus: Bus) -> int:
+    """Bytes that a message's headers and body may have."""
+    return bus.client.max_payload - FRAMING
+
+
 def check_size(bus: Bus, what: str, body: bytes, headers: Mapping[str, str]) -> None:
     """Raise TooLarge for a message that the server would refuse, together with the connection that sends it."""
-    limit = bus.client.max_payload - FRAMING
+    limit = room(bus)
     size = len(body) + sum(map(len, headers)) + sum(map(len, headers.values())) + 4 * len(headers)
     if size > limit:
         raise TooLarge(

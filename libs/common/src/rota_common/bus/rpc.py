@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from faststream.nats import NatsMessage, NatsResponse
+from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 from nats.errors import TimeoutError as NatsTimeout
 from pydantic import ValidationError
 
+from rota_common.bus import long_answers
 from rota_common.bus.connection import Bus
-from rota_common.bus.publishing import NotInCatalog, check_size
+from rota_common.bus.long_answers import MORE, PARTS, LongAnswers
+from rota_common.bus.publishing import NotInCatalog, check_size, room
 from rota_common.errors import Permanent, Transient, Unreadable
 from rota_common.runtime import metrics
 from rota_common.runtime.logs import logger
@@ -53,6 +56,7 @@ class Ask:
 
     def __init__(self, bus: Bus, *, by: str) -> None:
         self._bus, self._by = bus, by
+        self._long = LongAnswers(bus)
 
     async def __call__(self, question: Question[Q, A], request: Q, *, timeout: float | None = None) -> A:
         """Raises Transient if the request failed for now (NoReply: no reply within `timeout` seconds), Permanent if it
@@ -63,19 +67,27 @@ class Ask:
             raise NoReply(f"can't ask {question.subject}: not connected to NATS")
         body, seconds = request.model_dump_json().encode(), question.timeout if timeout is None else timeout
         check_size(self._bus, f"the request to {question.subject}", body, {})
+        reply = await self._reply(question, body, seconds)
+        _raise_failure((reply.headers or {}).get(ERROR), reply.data)
+        try:
+            return question.answer.model_validate_json(reply.data)
+        except ValidationError as error:  # of another version: it may be another replica's turn next
+            raise Unreadable(f"can't read the answer to {question.subject}: {error}") from error
+
+    async def _reply(self, question: Question[Q, A], body: bytes, seconds: float) -> Msg:
+        time = asyncio.get_running_loop().time
+        end = time() + seconds
         try:
             reply = await self._bus.client.request(question.subject, body, timeout=seconds)
+            if (reply.headers or {}).get(PARTS) == MORE:
+                return await self._long.ask(question.subject, body, timeout=end - time())
         except NoRespondersError as error:
             raise NoReply(f"{question.answered_by} is down: no responder on {question.subject}") from error
         except (NatsTimeout, TimeoutError) as error:
             raise NoReply(f"{question.answered_by} didn't answer {question.subject} within {seconds:g} s") from error
         except NatsError as error:
             raise NoReply(f"can't ask {question.subject}: {error!r}") from error
-        _raise_failure((reply.headers or {}).get(ERROR), reply.data)
-        try:
-            return question.answer.model_validate_json(reply.data)
-        except ValidationError as error:  # of another version: it may be another replica's turn next
-            raise Unreadable(f"can't read the answer to {question.subject}: {error}") from error
+        return reply
 
 
 async def call_long(ask: Ask, question: Question[Q, A], request: Q, *, timeout: float, every: float = SLICE_S) -> A:
@@ -146,7 +158,7 @@ def respond(bus: Bus, service: str, responder: Responder, outages: tuple[type[Ex
         try:
             request = _request(question, message.body)
             reply, error = (await responder.handle(request)).model_dump_json().encode(), None
-            check_size(bus, f"the answer to {question.subject}", reply, {})
+            long_answers.check_answer(bus, f"the answer to {question.subject}", reply)
         except (Permanent, ValidationError) as refusal:
             reply, error = str(refusal).encode(), PERMANENT
         except StillWorking as so_far:
@@ -157,6 +169,21 @@ def respond(bus: Bus, service: str, responder: Responder, outages: tuple[type[Ex
             log.exception("answering failed")
             reply, error = f"{service} failed: {type(bug).__name__}".encode(), TRANSIENT
         metrics.QUESTIONS.labels(service, question.name, error or "answered").inc()
+        if error is None and len(reply) > room(bus):
+            return await _in_parts(bus, question, message, reply)
         return NatsResponse(reply, headers={ERROR: error} if error else {})
 
     bus.broker.subscriber(question.subject, queue=service, max_workers=responder.workers)(answer)
+
+
+async def _in_parts(bus: Bus, question: Question[Any, Any], message: NatsMessage, reply: bytes) -> NatsResponse:
+    """The last part, when all others are sent; or a refusal for one who asks for the first time, or is of a version
+    that takes no parts."""
+    if PARTS not in message.headers:
+        text = f"the answer to {question.subject} has {len(reply)} bytes, more than a message may have"
+        return NatsResponse(text.encode(), headers={ERROR: PERMANENT, PARTS: MORE})
+    *parts, last = long_answers.split(bus, reply)
+    headers = {PARTS: str(len(parts) + 1)}
+    for part in parts:
+        await bus.client.publish(message.reply_to, part, headers=headers)
+    return NatsResponse(last, headers=headers)

@@ -4,7 +4,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from nats.aio.msg import Msg
@@ -33,7 +33,7 @@ class Kept:
 class SubjectLog:
     """Reads directly from any server that has the stream: the result may be a moment behind.
 
-    Needs nats-server 2.11 (batches, start by time).
+    Needs nats-server 2.11 (batches).
     """
 
     def __init__(self, bus: Bus, stream: str) -> None:
@@ -62,25 +62,17 @@ class SubjectLog:
                 return True
             seq = (found.seq or seq) + 1
 
-    async def since(self, subject: str, at: datetime) -> list[Kept]:
-        """The messages stored at this instant or later, oldest first. Raises nats.errors.Error."""
-        return await self._all(subject, {"start_time": at.astimezone(UTC).isoformat()})
-
     async def after(self, subject: str, seq: int) -> list[Kept]:
         """The messages after number `seq` of the stream, oldest first. Raises nats.errors.Error."""
-        return await self._all(subject, {"seq": seq + 1})
-
-    async def _all(self, subject: str, start: dict[str, Any]) -> list[Kept]:
         found: list[Kept] = []
         while True:
-            async with self._answers(
-                start | {"next_by_subj": subject, "batch": BATCH, "max_bytes": BATCH_BYTES}
-            ) as sub:
+            wanted = {"seq": seq + 1, "next_by_subj": subject, "batch": BATCH, "max_bytes": BATCH_BYTES}
+            async with self._answers(wanted) as sub:
                 batch, pending = await _batch(sub)
             found += batch
             if not batch or not pending:
                 return found
-            start = {"seq": batch[-1].seq + 1}
+            seq = batch[-1].seq
 
     @asynccontextmanager
     async def _answers(self, request: dict[str, Any]) -> AsyncIterator[Subscription]:

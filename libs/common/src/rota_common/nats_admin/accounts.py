@@ -115,5 +115,5 @@ def _user(key: str, granted: Permissions) -> dict[str, Any]:
         "subscribe": {"allow": list(granted.subscribe)},
     }
     if granted.answers is not None:
-        permissions["allow_responses"] = {"max": 1, "expires": f"{granted.answers}s"}
+        permissions["allow_responses"] = {"max": granted.parts, "expires": f"{granted.answers}s"}
     return {"nkey": key, "permissions": permissions}

@@ -25,17 +25,22 @@ GATEWAY = "trigger-gateway"
 SPARE_S = 30
 """Seconds by which a reply may exceed its question's timeout and is still allowed."""
 
+ANSWER_PARTS = 16
+"""The most messages in which a service answers a request."""
+
 PROCESS_ANSWER_S = 600
 """Seconds that a team's program may take to reply to a process call."""
 
 
 @dataclass(frozen=True)
 class Permissions:
-    """`answers`: the seconds within which a request may be replied to; None: not at all."""
+    """`answers`: the seconds within which a request may be replied to; None: not at all. `parts`: the messages
+    that a reply may have."""
 
     publish: tuple[str, ...]
     subscribe: tuple[str, ...]
     answers: int | None = None
+    parts: int = 1
 
 
 # The use of buckets, which the catalog doesn't hold.
@@ -51,8 +56,8 @@ CALLS_PROCESSES = frozenset({"executor", "delivery-center"})
 SEARCHES = {"scheduler": ((EXECUTION_REQUESTED, "executor"),)}
 """Channels in whose stream a service looks for what it has published, and whose progress it looks at for that."""
 
-MEASURES = {GATEWAY: (*(stream.name for stream in STREAMS), *(bucket.stream for bucket in BUCKETS))}
-"""Streams whose size a service reads."""
+MEASURES = frozenset({GATEWAY, "scheduler"})
+"""They begin new work, and read the size of all streams before it."""
 
 SUBSCRIBES_TO_ALL = frozenset({GATEWAY})
 """It streams a team's facts to people."""
@@ -86,6 +91,7 @@ def of_service(service: str) -> Permissions:
             *(channel.pattern for channel in subscribed),
         ),
         answers=int(max(question.timeout for question in answered)) + SPARE_S if answered else None,
+        parts=ANSWER_PARTS,
     )
 
 
@@ -124,7 +130,8 @@ def _facts(service: str) -> Iterable[str]:
     for searched, reader in SEARCHES.get(service, ()):
         yield f"{API}.DIRECT.GET.{searched.stream}"
         yield f"{API}.CONSUMER.INFO.{searched.stream}.{searched.durable(reader)}"
-    yield from (f"{API}.STREAM.INFO.{stream}" for stream in MEASURES.get(service, ()))
+    if service in MEASURES:
+        yield from (f"{API}.STREAM.INFO.{each}" for each in (*(s.name for s in STREAMS), *(b.stream for b in BUCKETS)))
     if any(channel.sequenced and service in channel.producers for channel in CHANNELS.values()):
         yield from (
             f"{API}.{verb}"

@@ -12,7 +12,7 @@ from pydantic_core import to_json
 from rota_common.bus.connection import Bus
 from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.text import INLINE_LIMIT, BlobRef, Text
-from rota_contracts.streams import DAY, OUTPUTS_BUCKET, OUTPUTS_KEPT_S
+from rota_contracts.streams import DAY, OUTPUTS_BUCKET, OUTPUTS_SPARE_DAYS
 
 
 def text_of(text: str, *, inline_limit: int = INLINE_LIMIT) -> Text:
@@ -71,8 +71,19 @@ class Blobs:
 
 
 def gone(ref: BlobRef) -> Permanent:
-    days = OUTPUTS_KEPT_S // DAY
-    return Permanent(f"object {ref.name} of bucket {ref.bucket} isn't there: long texts are kept for {days} days")
+    text = f"they are kept for {OUTPUTS_SPARE_DAYS} days more than executions (ROTA_KEEP_DAYS)"
+    return Permanent(f"object {ref.name} of bucket {ref.bucket} isn't there: long texts end by age, {text}")
+
+
+async def check_kept(bus: Bus, *, keep_days: int) -> None:
+    """Raise ValueError if long texts end before the executions that hold them."""
+    kept = (await bus.jetstream.stream_info(f"OBJ_{OUTPUTS_BUCKET}")).config.max_age or 0
+    if 0 < kept < (keep_days + OUTPUTS_SPARE_DAYS) * DAY:
+        raise ValueError(
+            f"expected the bucket {OUTPUTS_BUCKET} to keep long texts for {keep_days + OUTPUTS_SPARE_DAYS} days, as"
+            f" ROTA_KEEP_DAYS is {keep_days}, and it keeps them for {kept / DAY:.4g}:"
+            f" run python -m rota_common.topology --keep-days {keep_days}"
+        )
 
 
 async def _content(jetstream: JetStreamContext, ref: BlobRef) -> bytes:

@@ -9,7 +9,7 @@ import asyncio
 import json
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -244,6 +244,10 @@ class _Client:
             for found in self.bus.streams[subject.removeprefix(DIRECT_GET)].batch(json.loads(payload)):
                 await self.bus.pass_on(InMemoryMessage(reply, b"", found))
             return
+        if reply:
+            answer = await self._reply(subject, payload, dict(headers or {}), to=reply)
+            await self.bus.pass_on(replace(answer, subject=reply))
+            return
         await self.bus.pass_on(InMemoryMessage(subject, payload, dict(headers or {})))
 
     async def request(
@@ -257,10 +261,10 @@ class _Client:
         except TimeoutError:
             raise NatsTimeout from None
 
-    async def _reply(self, subject: str, payload: bytes, headers: dict[str, str]) -> InMemoryMessage:
+    async def _reply(self, subject: str, payload: bytes, headers: dict[str, str], *, to: str = "") -> InMemoryMessage:
         if responders := self.bus.responders[subject]:
             responders.append(responders.pop(0))  # the replicas take turns
-            answer = await responders[-1](SimpleNamespace(body=payload, headers=headers))
+            answer = await responders[-1](SimpleNamespace(body=payload, headers=headers, reply_to=to))
             return InMemoryMessage(subject, answer.body, dict(answer.headers or {}))
         reply: asyncio.Future[InMemoryMessage] = asyncio.get_running_loop().create_future()
         for pattern, callback in self.bus.subscriptions.values():

@@ -35,5 +35,5 @@ class NatsFeedPublisher:
             trace=trace,
             since=fact.since,
             again=again,
-            after=of.feed_position,
+            after=of.feed_position or 0,
         )

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from delivery_center.domain.delivery import Delivery, Target, why_undeliverable
 from delivery_center.domain.page_cursor import cursor_of
-from delivery_center.ports import DeliveryLog, Robots
+from delivery_center.ports import DeliveryLog, FeedPublisher, Robots
 from rota_common.clock import Clock
 from rota_common.errors import Permanent
 from rota_common.page_cursor import parse_cursor
@@ -34,6 +34,7 @@ class Replay:
 
     log: DeliveryLog
     robots: Robots
+    publisher: FeedPublisher
     clock: Clock
 
     async def __call__(self, asked: ReplayDeliveries) -> ReplayDeliveriesReply:
@@ -65,12 +66,14 @@ class Replay:
         """In the order of their originals; none for an original with no target to send to."""
         others = await self.log.replays_of(sorted({first_of(original) for original in originals}))
         made: list[Delivery] = []
+        position = await self.publisher.position() if originals else 0
         for original in originals:
             request_id = derived_id("replay", asked.team_id, asked.replay_id, original.request_id)
             theirs = [each for each in others if each.replay_of == first_of(original) and each.request_id != request_id]
             targets = selected(original, theirs, asked)
             if targets:
-                made.append(_replay(original, targets, request_id, at=self.clock() + len(made) * ONE_BY_ONE))
+                at = self.clock() + len(made) * ONE_BY_ONE
+                made.append(_replay(original, targets, request_id, at=at, position=position))
         return made
 
 
@@ -95,7 +98,7 @@ def _destination(target: Target) -> str:
     return json.dumps([target.type.value, target.config], sort_keys=True)
 
 
-def _replay(original: Delivery, targets: Sequence[Target], request_id: str, *, at: datetime) -> Delivery:
+def _replay(original: Delivery, targets: Sequence[Target], request_id: str, *, at: datetime, position: int) -> Delivery:
     return original.model_copy(
         update={
             "request_id": request_id,
@@ -105,6 +108,7 @@ def _replay(original: Delivery, targets: Sequence[Target], request_id: str, *, a
             "targets": [_to_send(target, request_id, at) for target in targets],
             "error": None,
             "due_at": at,
+            "feed_position": position,
             "claimed": False,
             "revision": 0,
         }

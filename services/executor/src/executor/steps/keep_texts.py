@@ -1,14 +1,18 @@
 """Long texts of a step, which were paid for: kept in the object store, else in the document, else in hand."""
 
 import asyncio
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 from random import Random
+from typing import Any
 
 from executor.domain.run import Run
-from executor.ports import Blobs
-from rota_common.errors import Transient
+from executor.ports import Blobs, RunQueries
+from rota_common.errors import Permanent, Transient
 from rota_common.retries import backoff
 from rota_common.runtime.logs import logger
-from rota_contracts.messages.text import Text
+from rota_contracts.messages.text import BlobRef, Text
+from rota_contracts.streams import OUTPUTS_SPARE_DAYS
 
 REPLY_LIMIT, ALL_REPLIES_LIMIT = 16 * 1024, 4 * 1024 * 1024
 """Bytes of one model reply, and of all replies of a run, that its journal keeps inline."""
@@ -18,7 +22,34 @@ SPARE_REPLY_LIMIT, SPARE_REPLIES_LIMIT = 1024 * 1024, 8 * 1024 * 1024
 
 AGAIN_BASE_S, AGAIN_CAP_S = 0.5, 30.0
 
+RENEWED_AFTER = timedelta(days=OUTPUTS_SPARE_DAYS / 2)
+"""Of a run that ends later, long texts might end before it: they are stored anew."""
+
 _log = logger(service="executor")
+
+
+async def renew_texts(blobs: Blobs, runs: RunQueries, run: Run, *, now: datetime) -> None:
+    """Let the long texts of a run that ends now be kept as long as the run. What can't be renewed is logged: the end
+    doesn't wait for it."""
+    if now - run.execution.created_at < RENEWED_AFTER:
+        return
+    kept = [run.model_dump(mode="json"), *(entry.model_dump(mode="json") for entry in await runs.journal(run.id))]
+    for ref in {ref.name: ref for each in kept for ref in _refs(each)}.values():
+        try:
+            await blobs.keep(await blobs.read(Text(ref=ref)), inline_limit=0)
+        except (Transient, Permanent) as error:
+            _log.warning("a long text isn't renewed", execution_id=run.id, text=ref.name, reason=str(error))
+
+
+def _refs(value: Any) -> Iterator[BlobRef]:
+    """The references to long texts in JSON."""
+    if isinstance(value, dict):
+        if isinstance(ref := value.get("ref"), dict) and value.keys() == Text.model_fields.keys():
+            yield BlobRef.model_validate(ref)
+        value = list(value.values())
+    if isinstance(value, list):
+        for each in value:
+            yield from _refs(each)
 
 
 async def keep_reply(blobs: Blobs, run: Run, reply: str) -> Text:

@@ -5,6 +5,7 @@ import binascii
 import hashlib
 import json
 import os
+from collections.abc import Callable
 from functools import lru_cache
 
 from cryptography.exceptions import InvalidTag
@@ -13,6 +14,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from rota_contracts.secret_refs import key_fingerprint
 from trigger_gateway.secrets.sealed_secret import Binding, EncryptedSecret, NoEncryptionKey
 
 DECRYPTED_KEPT = 1024
@@ -28,10 +30,27 @@ class AesGcmCipher:
 
     A sealed secret is `v2.<id of the key>.<nonce and ciphertext>`. What an earlier version sealed with Fernet, bound to
     nothing, is still opened, until it is sealed anew. Raises ValueError for what isn't a key, without showing it.
+    `read` gives the keys again, if they can change.
     """
 
-    def __init__(self, keys: str) -> None:
+    def __init__(self, keys: str, *, read: Callable[[], str] | None = None) -> None:
+        self._read = read
+        self._use(keys)
+
+    def reload(self) -> bool:
+        keys = self._given if self._read is None else self._read()
+        if keys == self._given:
+            return False
+        self._use(keys)
+        return True
+
+    @property
+    def fingerprints(self) -> list[str]:
+        return [key_fingerprint(key) for key in self._given.split(",") if key.strip()]
+
+    def _use(self, keys: str) -> None:
         raw = [_raw(key.strip()) for key in keys.split(",") if key.strip()]
+        self._given = keys
         self._keys = {_key_id(key): AESGCM(_derived(key)) for key in raw}
         self._first = next(iter(self._keys), "")
         old = [Fernet(base64.urlsafe_b64encode(key)) for key in raw]

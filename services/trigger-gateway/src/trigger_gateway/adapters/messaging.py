@@ -1,11 +1,11 @@
 """All messages and questions of the gateway, over its bus."""
 
+from rota_common.bus.room import NatsUsage
 from rota_common.runtime.service import Service
 from trigger_gateway.adapters.nats_audit import NatsAuditFacts
 from trigger_gateway.adapters.nats_definitions import NatsRobotEvents
 from trigger_gateway.adapters.nats_questions import NatsAgents, NatsExecutions, NatsSchedule
 from trigger_gateway.adapters.nats_triggers import NatsOutcomes, NatsTriggers
-from trigger_gateway.adapters.nats_usage import NatsUsage
 from trigger_gateway.ports import Messaging
 
 

@@ -70,4 +70,8 @@ def real(
 
 def _cipher(settings: Settings) -> AesGcmCipher:
     given = settings.secrets_key.get_secret_value() if settings.secrets_key else ""
-    return AesGcmCipher(load_key(given, settings.secrets_key_file))
+
+    def read() -> str:
+        return load_key(given, settings.secrets_key_file)
+
+    return AesGcmCipher(read(), read=read)

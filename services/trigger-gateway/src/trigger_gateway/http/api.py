@@ -38,7 +38,7 @@ from trigger_gateway.use_cases import UseCases
 
 ROUTERS = (
     webhooks.router,
-    *(teams.admin, teams.team_keys, secrets.router, sources.router, robots.router),
+    *(teams.admin, teams.team_keys, secrets.router, secrets.admin, sources.router, robots.router),
     *(
         runs.router,
         events.router,

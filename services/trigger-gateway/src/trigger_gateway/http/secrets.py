@@ -7,12 +7,15 @@ from pydantic import BaseModel, Field, SecretStr
 
 from rota_contracts.model import Instant, Name
 from rota_contracts.secret_refs import SecretName
-from trigger_gateway.http.auth_routes import CallerDep, team_router
+from trigger_gateway.http.auth_routes import CallerDep, admin_router, team_router
 from trigger_gateway.http.dependencies import Strict, UseCasesDep
 from trigger_gateway.http.suppressions import author
+from trigger_gateway.problems import Conflict
 from trigger_gateway.secrets.manage_secrets import SecretInfo
+from trigger_gateway.secrets.reseal_secrets import Resealing
 
 router = team_router("secrets")
+admin = admin_router("secrets")
 
 NameInPath = Annotated[SecretName, Path(description="letters, digits and _, as in $SECRET.NAME")]
 
@@ -60,3 +63,11 @@ def _view(info: SecretInfo) -> SecretView:
         set_at=info.set_at,
         set_by=info.set_by,
     )
+
+
+@admin.post("/secrets/reseal", summary="Read the master keys again, and seal every secret with the first one")
+async def reseal(use: UseCasesDep) -> Resealing:
+    try:
+        return await use.reseal_secrets.now()
+    except ValueError as error:
+        raise Conflict("keys_unreadable", str(error)) from error

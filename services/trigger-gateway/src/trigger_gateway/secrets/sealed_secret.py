@@ -21,6 +21,16 @@ class NoEncryptionKey(Exception):
 
 
 class SecretCipher(Protocol):
+    def reload(self) -> bool:
+        """Read the keys again where they come from; True if they are others now. Raise ValueError for what are none:
+        the ones from before stay."""
+        ...
+
+    @property
+    def fingerprints(self) -> list[str]:
+        """Of its keys, the first one first."""
+        ...
+
     def encrypt(self, secret: str, *, bound_to: Binding) -> EncryptedSecret:
         """Raise NoEncryptionKey if there is no key."""
         ...

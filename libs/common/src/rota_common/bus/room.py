@@ -1,0 +1,113 @@
+"""The room for new work: none while the bus is nearly full, or for a team whose waiting triggers take its share."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from nats.errors import Error as NatsError
+
+from rota_common.bus.connection import Bus
+from rota_common.bus.stream_usage import Usage, read_usage, waiting_triggers
+from rota_common.errors import Transient
+from rota_common.runtime import metrics
+from rota_contracts.catalog import TRIGGER_RECEIVED
+from rota_contracts.streams import MIB, REFUSE_AT, TEAM_SHARE
+
+MEASURE_EVERY_S = 1.0
+SIZES_KEPT = 10_000
+WEIGHT = 1 / 16
+"""Of a team's newest trigger in the mean size of its triggers."""
+
+
+class BusUsage(Protocol):
+    """What streams and buckets hold. Raises Transient when NATS is away."""
+
+    async def read(self) -> list[Usage]: ...
+
+    async def waiting(self) -> Counter[str]:
+        """The triggers of each team that the scheduler hasn't taken yet."""
+        ...
+
+
+@dataclass(frozen=True)
+class NatsUsage:
+    """The usage of the bus, as its server reports it."""
+
+    bus: Bus
+
+    async def read(self) -> list[Usage]:
+        self._check()
+        try:
+            return await read_usage(self.bus.jetstream)
+        except NatsError as error:
+            raise Transient(f"NATS: {type(error).__name__}") from error
+
+    async def waiting(self) -> Counter[str]:
+        self._check()
+        try:
+            return await waiting_triggers(self.bus.jetstream)
+        except NatsError as error:
+            raise Transient(f"NATS: {type(error).__name__}") from error
+
+    def _check(self) -> None:
+        """Without a connection the client would wait, and the caller with it."""
+        if not self.bus.connected:
+            raise Transient("NATS: not connected")
+
+
+@dataclass(kw_only=True)
+class BusRoom:
+    """Knows what the last `measure` found. `refusal`: why no new work is taken, empty while it is. `degraded` is for
+    people: part → how full it is.
+
+    A stream counts messages by subject, but not their bytes: those of a team are its waiting triggers times their mean
+    size, as far as this replica has seen them.
+    """
+
+    usage: BusUsage
+    degraded: dict[str, str] = field(default_factory=dict)
+    refusal: str = field(default="", init=False)
+    _share: float = field(default=float("inf"), init=False)
+    _held: dict[str, float] = field(default_factory=dict, init=False)
+    _sizes: dict[str, float] = field(default_factory=dict, init=False)
+
+    async def measure(self) -> None:
+        try:
+            found = {usage.stream: usage for usage in await self.usage.read()}
+            triggers = found.get(TRIGGER_RECEIVED.stream or "")
+            if triggers is not None:
+                await self._measure_teams(triggers)
+        except Transient:  # nothing can be published either
+            return
+        for usage in found.values():
+            metrics.STREAM_BYTES.labels(usage.stream).set(usage.used)
+            metrics.STREAM_MAX_BYTES.labels(usage.stream).set(usage.max_bytes)
+        full = [usage for usage in found.values() if usage.nearly_full]
+        self.refusal = ", ".join(f"{usage.part} holds {usage}" for usage in full if usage.needed)
+        self.degraded.clear()
+        self.degraded |= {usage.part: f"it holds {usage}{_effect(usage)}" for usage in full}
+
+    async def _measure_teams(self, triggers: Usage) -> None:
+        self._share = triggers.max_bytes * TEAM_SHARE
+        if triggers.used < self._share:  # no team can have more than all
+            self._held = {}
+            return
+        mean, waiting = triggers.used / max(triggers.messages, 1), await self.usage.waiting()
+        self._held = {team: count * self._sizes.get(team, mean) for team, count in waiting.items()}
+
+    def over_share(self, team: str) -> str:
+        """How much of the team waits, if that is all that one team may; else empty."""
+        held = self._held.get(team, 0.0)
+        return f"{held / MIB:.4g} MiB" if held >= self._share else ""
+
+    def count(self, team: str, size: int) -> None:
+        """A trigger of this size was published."""
+        self._held[team] = self._held.get(team, 0.0) + size
+        if len(self._sizes) >= SIZES_KEPT and team not in self._sizes:
+            self._sizes.clear()
+        mean = self._sizes.get(team, float(size))
+        self._sizes[team] = mean + (size - mean) * WEIGHT
+
+
+def _effect(usage: Usage) -> str:
+    return f": no new work begins until it is below {REFUSE_AT:.0%}" if usage.needed else ""

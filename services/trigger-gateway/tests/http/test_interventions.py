@@ -69,7 +69,7 @@ async def test_an_intervention_may_carry_images(acme: Gateway, executor: Executo
 
 async def test_what_an_execution_has_no_room_for_is_refused_with_the_reason(acme: Gateway, executor: Executor) -> None:
     executor.give("e1")
-    long = SAYS | {"messages": [{"role": "user", "content": "x" * 300_000}]}
+    long = SAYS | {"messages": [{"role": "user", "content": "x" * 30_000}] * 10}
     answer = await acme.call("POST", INTERVENE, json=long)
     assert error_of(answer) == (413, "too_large")
     assert "256 KB" in answer.json()["error"]["message"]

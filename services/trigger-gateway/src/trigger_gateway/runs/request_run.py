@@ -1,7 +1,7 @@
 """Requests a run from the scheduler by hand, and waits a moment for its decision."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -25,6 +25,7 @@ from trigger_gateway.problems import Conflict, FieldProblem, Invalid, no_robot
 from trigger_gateway.robots.ports import RobotRecords
 from trigger_gateway.robots.record import RobotRecord
 from trigger_gateway.runs.backlogs import Backlogs
+from trigger_gateway.runs.guard_input import GuardInput
 from trigger_gateway.runs.idempotency import find_repeat
 from trigger_gateway.runs.interventions import wrong_messages
 from trigger_gateway.runs.ports import Outcome, Outcomes, Requests, Triggers
@@ -68,15 +69,25 @@ class RequestRun:
     backlogs: Backlogs
     clock: Clock
     new_id: Callable[[], str]
+    guard: GuardInput = field(default_factory=GuardInput)
 
-    async def __call__(self, team: str, member: str, request: RunRequest, *, trace: str = "") -> RunAnswer:
-        """Raise NotFound for an unknown robot, Conflict with the scheduler's reason when it refuses the trigger, and
-        TooMany for an event that would have to wait in a full backlog."""
+    async def __call__(
+        self, team: str, member: str, request: RunRequest, *, trace: str = "", guarded: bool = False
+    ) -> RunAnswer:
+        """`guarded`: its words were scanned already.
+
+        Raise NotFound for an unknown robot, Conflict with the scheduler's reason when it refuses the trigger, and
+        TooMany for an event that would have to wait in a full backlog.
+        """
         check(request)
         record = await self.robots.find(team, member)
         if record is None or record.robot.deleted:
             raise no_robot(team, member)
+        if not guarded:
+            words = (message.text() for message in request.messages)
+            self.guard.check(team, [member], *words, request.source, request.event_type, request.data)
         trigger_id, repeated = await self._identify(team, member, request)
+        request = replace(request, messages=self.guard.cut(request.messages))
         if request.type is TriggerType.EVENT and not repeated:
             self.backlogs.check(team, [member])
         trigger = trigger_of(request, record, trigger_id, self.clock())

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -22,8 +23,10 @@ from executor.ports import Scope
 from executor.signals import SendSignal
 from executor.steps.call_runner import CallRunner, Toolset
 from executor.steps.models import Models
+from executor.steps.show_media import ShowMedia
 from executor.steps.step_runner import StepResult, StepRunner
 from executor.worker import RunWorker, Timeouts
+from rota_common.testing.in_memory_stores import InMemoryAttachments
 from rota_common.testing.samples import TEAM, SetClock
 
 TIMEOUTS = Timeouts(lease=10, patience=60)
@@ -163,7 +166,7 @@ class StepHarness:
         self.model = model
         self.tools, self.processes = ScriptedTools(tools), ScriptedProcesses()
         self.clock, self.steps = SetClock(), list[Step]()
-        self.blobs = InMemoryBlobs()
+        self.blobs, self.files = InMemoryBlobs(), InMemoryAttachments()
         agents = Agents()
         unused: Any = None
         if agent is not None:
@@ -175,12 +178,18 @@ class StepHarness:
             questions=unused,
             merge_goals=unused,
             gather_situation=unused,
+            show_media=ShowMedia(files=self.files),
             calls=CallRunner(
                 blobs=self.blobs,
                 real=Toolset(self.tools, self.processes),
                 recording=Toolset(RecordingTools({"crm": ALL_TEAMS}), RecordingProcesses()),
             ),
         )
+
+    def use(self, connectors: Connectors) -> None:
+        """Other connectors from now on; the model stays."""
+        models = Models(connectors=connectors, real=self.model, rehearsal=self.model)
+        self.run_step = replace(self.run_step, models=models)
 
     async def step(self, run: Run) -> Run:
         """The run after its next step."""

@@ -67,6 +67,32 @@ async def test_an_intervention_may_carry_images(acme: Gateway, executor: Executo
     assert executor.words[0].messages[0].content == parts
 
 
+async def test_pictures_and_files_that_no_model_takes_are_refused_with_the_reason(
+    acme: Gateway,
+) -> None:  # TG-08
+    file = "__rota.attachment://" + "a" * 32
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"type": "image_url", "image_url": {"url": "file:///etc/passwd"}}, "expected an attachment"),
+        ({"type": "file", "file": {"file_id": "../../etc/passwd"}}, "expected an attachment"),
+        ({"type": "file", "file": {"file_id": "__other.uploader://abcdefgh"}}, "expected an attachment"),
+        ({"type": "input_audio", "input_audio": {"data": "/etc/passwd?"}}, "expected an attachment"),
+        ({"type": "image_url"}, "expected a part of type image_url with its image_url"),
+        ({"type": "video", "video": file}, "expected parts of type text, image_url, input_audio or file, not video"),
+    ]
+    missed = []
+    for part, reason in wrong:
+        body = {"type": "human", "messages": [{"role": "user", "content": [part]}]}
+        answer = await acme.call("POST", "/v1/teams/acme/robots/leader/trigger", json=body)
+        [field] = answer.json()["error"].get("fields", [{}])
+        if answer.status_code != 422 or reason not in field.get("message", ""):
+            missed.append((part, answer.text))
+    assert missed == []
+    many = [{"type": "image_url", "image_url": {"url": f"https://example.com/{n}.png"}} for n in range(11)]
+    body = {"type": "human", "messages": [{"role": "user", "content": many}]}
+    answer = await acme.call("POST", "/v1/teams/acme/robots/leader/trigger", json=body)
+    assert "expected at most 10 pictures and files, not 11" in answer.text
+
+
 async def test_what_an_execution_has_no_room_for_is_refused_with_the_reason(acme: Gateway, executor: Executor) -> None:
     executor.give("e1")
     long = SAYS | {"messages": [{"role": "user", "content": "x" * 30_000}] * 10}

@@ -44,7 +44,7 @@ FOLLOWS_ROBOTS = frozenset({"scheduler"})
 WRITES_ROBOTS = frozenset({GATEWAY})
 READS_OBJECTS = {
     OUTPUTS_BUCKET: frozenset({"executor", "validator", "delivery-center"}),
-    ATTACHMENTS_BUCKET: frozenset({GATEWAY, "delivery-center"}),
+    ATTACHMENTS_BUCKET: frozenset({GATEWAY, "delivery-center", "executor"}),
 }
 WRITES_OBJECTS = {OUTPUTS_BUCKET: frozenset({"executor"}), ATTACHMENTS_BUCKET: frozenset({GATEWAY})}
 CALLS_PROCESSES = frozenset({"executor", "delivery-center"})

@@ -12,6 +12,7 @@ from executor.ports import Adapters, Prompt
 from rota_common.clock import Clock, now
 from rota_common.errors import Transient
 from rota_common.stores.blobs import text_of
+from rota_common.testing.in_memory_stores import InMemoryAttachments
 from rota_contracts.messages.agent import AgentReply
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.process import ProcessCall
@@ -25,6 +26,7 @@ def in_memory(*robots: Robot, **given: Any) -> Adapters:
         "runs": InMemoryRuns(),
         "calls": InMemoryCalls(),
         "blobs": InMemoryBlobs(),
+        "files": InMemoryAttachments(),
         "robots": InMemoryRobots(*robots),
         "model": RehearsalModel(),
         "rehearsal": RehearsalModel(),

@@ -17,6 +17,7 @@ from executor.ports import Adapters
 from executor.settings import Settings
 from rota_common.bus.robots import Robots
 from rota_common.runtime.service import Service
+from rota_common.stores.attachments import Attachments
 from rota_common.stores.blobs import Blobs
 from rota_common.stores.mongo import Mongo
 from rota_common.team_secrets import asked_of_the_gateway
@@ -39,6 +40,7 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
         runs=runs,
         calls=calls,
         blobs=Blobs(service.bus),
+        files=Attachments(service.bus),
         robots=Robots(service.bus),
         model=LitellmModel(),
         rehearsal=RehearsalModel(),

@@ -130,6 +130,7 @@ class Run(Part):
     attempts: int = Field(default=0, description="answers of this step that couldn't be used")
     failures: int = Field(default=0, description="times this step's call failed for a reason that passes")
     again: int = Field(default=0, description="times a phase was repeated: after a person's answer, for a new plan")
+    sent: list[Message] = Field(default=[], description="interventions with pictures or files, which tasks are shown")
     replan: bool = Field(default=False, description="the goals have changed: a new plan once the current task is done")
     added: list[str] = Field(default=[], description="ids of tasks added by people: no new plan drops them")
     waiting: Waiting = Waiting.NOTHING

@@ -38,10 +38,13 @@ from executor.steps.look_up import ROUNDS, look_up, tools_to_look_up
 from executor.steps.merge_goals import MergeGoals
 from executor.steps.models import Models
 from executor.steps.questions import Questions
+from executor.steps.show_media import ShowMedia
 from rota_common.errors import Permanent, Transient
+from rota_common.material import frame_of
 from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S
 from rota_contracts.messages.execution import Task
 from rota_contracts.messages.text import Text
+from rota_contracts.messages.trigger import Message
 from rota_contracts.robots.robot import Phase
 
 
@@ -69,6 +72,7 @@ class StepRunner:
     merge_goals: MergeGoals
     gather_situation: GatherSituation
     calls: CallRunner
+    show_media: ShowMedia
 
     async def __call__(self, run: Run, step: Work) -> AsyncIterator[StepResult]:
         if isinstance(step, MakeCalls):
@@ -130,6 +134,7 @@ class StepRunner:
         model, connector = self._model(run, agent)
         about = self.agents.about(assistants(run.robot), team=run.execution.team_id) if plans else {}
         messages = for_phase(run, phase, agent, agent_id, texts, shown, about=about)
+        messages = await self._with_media(run, messages, connector, phase)
         known = facts(run, phase, tools=tools)
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known)
         reply = in_context(await model.complete(prompt), messages)
@@ -158,10 +163,30 @@ class StepRunner:
         model, connector = self._model(run, agent)
         texts = await self._texts(run, task)
         messages = for_task(run, task, agent, texts, closing=cap if closing else None)
+        messages = await self._with_media(run, messages, connector, "task", task.id)
         known = facts(run, "run", task=task, tools=tools)
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known, tools)
         reply = in_context(await model.complete(prompt), messages, tools, fields=ASKS_A_PERSON)
         return await self._interpret(run, step, reply, tools)
+
+    async def _with_media(
+        self, run: Run, messages: list[Message], connector: Connector, *step: str | Phase
+    ) -> list[Message]:
+        """With what people have sent. A planner that can't see it may go on, because those who do the tasks are asked
+        again."""
+
+        def elsewhere(capability: str) -> bool:
+            return step[0] != "task" or any(self._can(run, name, capability) for name in assistants(run.robot))
+
+        team, frame = run.execution.team_id, frame_of(run.id, *step)
+        return await self.show_media(messages, connector, team=team, frame=frame, elsewhere=elsewhere)
+
+    def _can(self, run: Run, name: str, capability: str) -> bool:
+        """An assistant that can't be asked at all can't do it either."""
+        try:
+            return self._model(run, self.agents.assistant(name, team=run.execution.team_id))[1].can(capability)
+        except Permanent:
+            return False
 
     async def _interpret(
         self, run: Run, step: AskAgent | RunTurn, reply: ModelReply, tools: Sequence[Tool]

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from rota_contracts.json_values import unstorable
 from rota_contracts.messages.control import INTERVENTION_LIMIT, InterveneReply, TaskChange, has_content, missing
+from rota_contracts.messages.media import MAX_MEDIA, WrongMedia, media_in
 from rota_contracts.messages.trigger import ExecutorMode, InterventionAction, Message, RejectReason, TriggerType
 from rota_contracts.robots.robot import Robot
 from trigger_gateway.problems import Conflict, FieldProblem, Invalid, NotFound, TooLarge
@@ -98,8 +99,19 @@ def wrong_messages(messages: Sequence[Message]) -> list[FieldProblem]:
         for number, message in enumerate(messages)
         if message.role != "user"
     ]
-    unfit = [(number, unstorable(message.content)) for number, message in enumerate(messages)]
-    return roles + [FieldProblem(f"messages.{number}.content", problem) for number, problem in unfit if problem]
+    unfit = [(number, unstorable(message.content) or _wrong_media(message)) for number, message in enumerate(messages)]
+    problems = roles + [FieldProblem(f"messages.{number}.content", problem) for number, problem in unfit if problem]
+    if not problems and (count := len(media_in(messages))) > MAX_MEDIA:
+        problems.append(FieldProblem("messages", f"expected at most {MAX_MEDIA} pictures and files, not {count}"))
+    return problems
+
+
+def _wrong_media(message: Message) -> str:
+    try:
+        media_in([message])
+    except WrongMedia as error:
+        return str(error)
+    return ""
 
 
 def check_allowed(robot: Robot, action: InterventionAction) -> None:

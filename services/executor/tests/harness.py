@@ -8,7 +8,7 @@ from typing import Any
 
 from services.executor.tests.fixtures import GOOD, outcome_of
 
-from executor.adapters.in_memory import InMemoryBlobs, ScriptedModel, ScriptedProcesses, ScriptedTools
+from executor.adapters.in_memory import InMemoryBlobs, InMemoryFiles, ScriptedModel, ScriptedProcesses, ScriptedTools
 from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.agents.connectors import Connectors
@@ -26,7 +26,6 @@ from executor.steps.models import Models
 from executor.steps.show_media import ShowMedia
 from executor.steps.step_runner import StepResult, StepRunner
 from executor.worker import RunWorker, Timeouts
-from rota_common.testing.in_memory_stores import InMemoryAttachments
 from rota_common.testing.samples import TEAM, SetClock
 
 TIMEOUTS = Timeouts(lease=10, patience=60)
@@ -166,7 +165,7 @@ class StepHarness:
         self.model = model
         self.tools, self.processes = ScriptedTools(tools), ScriptedProcesses()
         self.clock, self.steps = SetClock(), list[Step]()
-        self.blobs, self.files = InMemoryBlobs(), InMemoryAttachments()
+        self.blobs, self.files = InMemoryBlobs(), InMemoryFiles()
         agents = Agents()
         unused: Any = None
         if agent is not None:

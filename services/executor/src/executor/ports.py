@@ -111,6 +111,10 @@ class Files(Protocol):
         """Raises Permanent if it isn't what was stored."""
         ...
 
+    async def keep(self, team: str, file_id: str, name: str, content_type: str, content: bytes) -> StoredAttachment:
+        """Store a file, once: one that is there already stays. Raises Permanent if the team has no room for it."""
+        ...
+
 
 class Fenced(Exception):
     """Another worker holds the run by now: this one must write nothing more."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import get_args
 
 from executor.domain.run import Situation
-from rota_contracts.messages.conversation import Round, ToolUse
+from rota_contracts.messages.conversation import MadeFile, Round, ToolUse
 from rota_contracts.messages.delivery import DeliveryContent, DeliveryResult
 from rota_contracts.messages.execution import Goals, InspirationReport, LearningResult, Task
 from rota_contracts.messages.learning import GoalsReply, Lesson
@@ -104,12 +104,13 @@ class CallsBegun:
 
 @dataclass(frozen=True)
 class Used:
-    """The result of one call; `error` if it failed."""
+    """The result of one call; `error` if it failed. `files`: what it made beside text."""
 
     task_id: str
     step_id: str
     output: Text | None
     error: str | None = None
+    files: list[MadeFile] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Files that tools make: their ids and names, the tasks that made them, and how they go with the delivery.
 
-A file's id comes of its call's step id: the call makes the same file when it is repeated, and no text can claim another.
+A file's id comes of its call's step id: a repeated call makes the same file, and no text can claim another.
 """
 
 import re

@@ -8,6 +8,7 @@ from executor.domain.answers.forms import echo_problem, in_form, without_echoes
 from executor.domain.answers.names import is_known
 from executor.domain.answers.sanitise import sanitised
 from executor.domain.answers.silence import MARK, without_mark
+from executor.domain.answers.text_calls import bare_call
 from executor.domain.answers.understand import Understood, understand
 from executor.domain.conversation.chat import ModelReply, Tool, ToolCall
 from executor.domain.lifecycle import MAX_ATTEMPTS
@@ -59,6 +60,11 @@ def answer_of(run: Run, step: AskAgent | RunTurn, said: ModelReply, tools: Seque
         text = without_echoes(text, said.echoes)
     if isinstance(step, AskAgent):
         return Answer(in_form(text), silent=found.silent, version=version)
+    if version > 1 and tools and not found.calls and run.attempts + 1 < MAX_ATTEMPTS and (call := bare_call(text)):
+        raise UnusableAnswer(
+            f"expected the result itself, or a call of one of {', '.join(tool.name for tool in tools)}; got a call of "
+            f"{call.name}, and there is no such tool"
+        )
     return _of_turn(step, found, said, text, tools, version)
 
 

@@ -64,7 +64,7 @@ class UseCases:
             blobs=adapters.blobs,
             questions=Questions(service.ask),
             merge_goals=MergeGoals(runs=runs, ask=service.ask, publisher=publisher, clock=clock),
-            gather_situation=GatherSituation(runs=runs, ask=service.ask),
+            gather_situation=GatherSituation(runs=runs, blobs=adapters.blobs, ask=service.ask),
             show_media=ShowMedia(files=adapters.files),
             calls=CallRunner(
                 blobs=adapters.blobs,

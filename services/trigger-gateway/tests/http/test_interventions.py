@@ -67,6 +67,22 @@ async def test_an_intervention_may_carry_images(acme: Gateway, executor: Executo
     assert executor.words[0].messages[0].content == parts
 
 
+async def test_a_request_may_follow_an_execution(
+    acme: Gateway, scheduler: Scheduler, executor: Executor
+) -> None:  # EX-93
+    message = {"messages": [{"role": "user", "content": "Also prepare similar case studies"}], "follows": "e0"}
+    by_hand = "/v1/teams/acme/robots/leader/trigger"
+    assert (await acme.call("POST", INTERVENE, json=SAYS | message)).status_code == 202
+    assert (await acme.call("POST", by_hand, json={"type": "human", **message})).status_code == 202
+    assert [trigger.input.follows for trigger in acme.triggers()] == ["e0", "e0"]
+    wrong = {
+        by_hand: {"type": "event", "event_type": "lead.created", **message},
+        INTERVENE: {"action": "goal.adjust", **message},
+    }
+    for path, body in wrong.items():
+        assert "follows" in fields_of(await acme.call("POST", path, json=body))
+
+
 async def test_pictures_and_files_that_no_model_takes_are_refused_with_the_reason(
     acme: Gateway,
 ) -> None:  # TG-08

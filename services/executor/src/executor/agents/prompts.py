@@ -141,6 +141,7 @@ def for_task(
     parts = (
         given.lessons(run, frame),
         given.known(run, frame),
+        given.followed(run, frame),
         *_work(run, task, texts, frame, frozenset(turn.told for turn in turns)),
     )
     return [
@@ -225,10 +226,10 @@ def _context(run: Run, phase: Phase, texts: Texts, frame: Frame) -> list[str]:
         case Phase.INSPIRATION:
             return [asked, around, lessons]
         case Phase.GOALS:
-            return [given.report(run, frame), around, lessons, asked]
+            return [given.report(run, frame), around, lessons, given.followed(run, frame), asked]
         case Phase.TASKS:
             done = given.results(run, texts, frame, "done already") if run.execution.results else ""
-            return [lessons, asked, given.goals(run), given.plan(run, frame), done]
+            return [lessons, given.followed(run, frame), asked, given.goals(run), given.plan(run, frame), done]
         case _:
             done = given.results(run, texts, frame, "results")
             return [

@@ -101,12 +101,13 @@ class Merge(Part):
 
 class Situation(Part):
     """A robot's situation, in lines: what is `pending`, and what `happened` since its last report. `missing`: why
-    something isn't known."""
+    something isn't known. `short`: the robot's own runs alone were looked at."""
 
     pending: str = ""
     since: Instant
     happened: str = ""
     missing: list[str] = []
+    short: bool = False
 
 
 class Run(Part):
@@ -120,7 +121,8 @@ class Run(Part):
     robot: Robot
     traceparent: str = ""
     recalled: bool = Field(default=False, description="the memory has been asked")
-    surroundings: Situation | None = Field(default=None, description="the inspiration agent's situation")
+    surroundings: Situation | None = Field(default=None, description="what the agents that set goals look around at")
+    followed: str = Field(default="", description="the run that this one follows, in short")
     looked_up: list[Round] = Field(default=[], description="tools that the inspiration agent has used")
     checked: RulesReply | None = Field(default=None, description="of the current turn: verdict of the rules")
     goals_checked: bool = Field(default=False, description="the learner has compared the goals")

@@ -19,7 +19,7 @@ from executor.domain.outcomes import Outcome, StepDelayed, StepFailed
 from executor.domain.planning import plain_request
 from executor.domain.planning.interpret import LargeTexts, interpret
 from executor.domain.planning.resources import assistants
-from executor.domain.run import Run
+from executor.domain.run import Run, Situation
 from executor.domain.steps import (
     AskAgent,
     BeginCalls,
@@ -111,10 +111,19 @@ class StepRunner:
                 assert_never(never)
 
     async def _recall(self, run: Run, step: RecallLessons) -> Outcome:
-        if not step.with_situation:
-            return await self.questions.recall(run, step.query)
-        recalled, situation = await asyncio.gather(self.questions.recall(run, step.query), self.gather_situation(run))
-        return replace(recalled, surroundings=situation)
+        recalled, around, (followed, note) = await asyncio.gather(
+            self.questions.recall(run, step.query), self._look_around(run, step), self._follow(run, step)
+        )
+        notes = "; ".join(filter(None, [recalled.note, note]))
+        return replace(recalled, surroundings=around, followed=followed, note=notes)
+
+    async def _look_around(self, run: Run, step: RecallLessons) -> Situation | None:
+        if step.with_situation:
+            return await self.gather_situation(run)
+        return await self.gather_situation.recent(run) if step.with_history else None
+
+    async def _follow(self, run: Run, step: RecallLessons) -> tuple[str, str]:
+        return await self.gather_situation.followed(run, step.follows) if step.follows else ("", "")
 
     def _phase_agent(self, run: Run, phase: Phase) -> tuple[str, Agent]:
         agent_id = run.robot.phase_agent(phase)

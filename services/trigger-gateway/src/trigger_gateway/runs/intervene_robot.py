@@ -164,4 +164,5 @@ def run_request(wanted: Intervention) -> RunRequest:
         executor_mode=wanted.executor_mode,
         locale=wanted.locale,
         key=wanted.key,
+        follows=wanted.follows,
     )

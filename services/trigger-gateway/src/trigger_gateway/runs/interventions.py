@@ -26,10 +26,11 @@ BELONGS: dict[str, tuple[Action, ...]] = {
     "execution_id": (*TASKS, *GOALS, Action.INSTRUCT),
     "task": TASKS,
     "goal": GOALS,
+    "follows": STARTING,
 }
 """The fields that only some actions take."""
 
-STARTS = ("executor_mode", "locale")
+STARTS = ("executor_mode", "locale", "follows")
 """Fields of a run that an intervention starts or plans."""
 
 
@@ -50,6 +51,7 @@ class Intervention:
     executor_mode: ExecutorMode | None = None
     locale: str | None = None
     key: str | None = None
+    follows: str | None = None
 
     @property
     def of_a_start(self) -> list[str]:
@@ -135,7 +137,7 @@ def target_execution(wanted: Intervention, reply: InterveneReply) -> str | None:
         raise Conflict("inbox_full", f"the execution takes no more interventions: {reply.refused}")
     named = wanted.execution_id
     if named is not None and reply.over is not None:
-        text = f"expected a running execution: {named} is {reply.over}; leave execution_id out to start a new one"
+        text = f"expected a running execution: {named} is {reply.over}; name it as follows instead, to go on from it"
         raise Conflict("execution_over", text)
     if named is not None:
         text = f"this robot has no execution {named}, or it is still queued: see GET …/executions"

@@ -47,6 +47,7 @@ class RunRequest:
     executor_mode: ExecutorMode | None = None
     locale: str | None = None
     key: str | None = None
+    follows: str | None = None
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,8 @@ def check(request: RunRequest) -> None:
         problems.append(FieldProblem("messages", "a request of a person needs at least one message with content"))
     if request.type is TriggerType.EVENT and not (request.source or request.event_type or request.data):
         problems.append(FieldProblem("data", "an event needs its data, or at least its source or event_type"))
+    if request.follows is not None and request.type is not TriggerType.HUMAN:
+        problems.append(FieldProblem("follows", f"expected with type human only, not with {request.type}"))
     if unfit := unstorable(request.data):
         problems.append(FieldProblem("data", unfit))
     if problems:
@@ -134,6 +137,7 @@ def trigger_of(request: RunRequest, record: RobotRecord, trigger_id: str, at: da
         input=TriggerInput(
             action=request.action,
             messages=list(request.messages),
+            follows=request.follows,
             source=request.source,
             event_type=request.event_type,
             data=request.data or {},

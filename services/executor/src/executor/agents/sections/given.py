@@ -35,6 +35,10 @@ def surroundings(run: Run, frame: Frame) -> str:
     return "\n\n".join(filter(None, [frame.material("pending", pending), frame.material("since then", since)]))
 
 
+def followed(run: Run, frame: Frame) -> str:
+    return frame.material("the run that this one goes on from", run.followed)
+
+
 def lessons(run: Run, frame: Frame) -> str:
     return frame.material("lessons of earlier runs", wording.lessons_text(run))
 

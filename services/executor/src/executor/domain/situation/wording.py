@@ -93,7 +93,7 @@ def lessons_text(run: Run) -> str:
 def pending_text(run: Run) -> str:
     """What is planned, waits or is under way; empty for a run that hasn't looked around."""
     around = run.surroundings
-    if around is None:
+    if around is None or (around.short and not around.pending):
         return ""
     unknown = "".join(f"\n(not known: {missing})" for missing in around.missing)
     return f"{around.pending or '(nothing)'}{unknown}"
@@ -102,7 +102,7 @@ def pending_text(run: Run) -> str:
 def since_text(run: Run) -> str:
     """What the robot's runs did since its last report; empty for a run that hasn't looked around."""
     around = run.surroundings
-    if around is None:
+    if around is None or (around.short and not around.happened):
         return ""
     return f"Since {around.since:%A %Y-%m-%d %H:%M}, newest first:\n{around.happened or '(nothing)'}"
 

@@ -114,6 +114,7 @@ async def test_what_a_model_cant_be_shown_fails_its_task_in_clear_words(tmp_path
         ("deaf", image(large), f"picture big.png has {BYTES + 1} bytes: a model is shown at most {BYTES}"),
         ("deaf", image(foreign), f"team {TEAM} has no attachment"),
         ("deaf", image(pdf), "expected a picture, its attachment is application/pdf"),
+        ("deaf", image("https://example.com/a.png"), "what was sent can't be shown: expected an attachment"),
         ("deaf", image("data:image/png;base64,%%%"), "expected the data of a picture in base64"),
     ]
     wrong = []

@@ -1,6 +1,7 @@
 """Media: pictures, sound and files in people's messages, as parts of their content or as `[image:…]` in their text.
 
-A medium is in the message itself (base64), is an attachment of the team, or is at an address of the web.
+A medium is in the message itself (base64), or is an attachment of the team. An address of the web is refused: what is
+there may be another thing each time that a model is asked.
 """
 
 import re
@@ -16,7 +17,7 @@ MAX_MEDIA = 10
 """Of all messages of one request, and in one prompt."""
 
 TYPES = "text, image_url, input_audio or file"
-EXPECTED = "expected an attachment (__rota.attachment://…), base64 data or an http(s) address"
+EXPECTED = "expected an attachment (__rota.attachment://…) or base64 data (upload what is on the web)"
 
 _MARKER = re.compile(r"\[image: ?([^\]\s]{1,2048})\]")
 _OWN_ID = re.compile(r"[0-9a-f]{32}")
@@ -31,15 +32,15 @@ class MediaKind(StrEnum):
 
 
 class Media(Part):
-    """One medium. Exactly one of `file` (a wrapper), `link` (an http or https address) and `data` (base64) is set;
-    `content_type` goes with `data`."""
+    """One medium. Either `file` (a wrapper) or `data` (base64, of a `content_type`) is set; or the `problem` with a
+    part that can't be read."""
 
     kind: MediaKind
     file: str = ""
-    link: str = ""
     data: str = ""
     content_type: str = ""
     name: str = ""
+    problem: str = ""
 
 
 class WrongMedia(ValueError):
@@ -55,15 +56,15 @@ def media_in(messages: Iterable[Message]) -> list[Media]:
 
 
 def media_of(messages: Iterable[Message]) -> list[Media]:
-    """The same, without the parts that can't be read."""
+    """The same, with the problem in place of a part that can't be read."""
     found = list[Media]()
     for message in messages:
         parts = message.content if isinstance(message.content, list) else [{"type": "text", "text": message.content}]
         for part in parts:
             try:
                 found += [each for each in _of_part(part) if each not in found]
-            except WrongMedia:
-                continue
+            except WrongMedia as error:
+                found.append(Media(kind=MediaKind.FILE, problem=str(error)))
     return found
 
 
@@ -95,10 +96,10 @@ def _of_part(part: dict[str, Any]) -> Iterator[Media]:
 
 
 def _marked(text: str) -> Iterator[Media]:
-    """Markers of attachments and addresses; what names neither is text."""
+    """Markers of attachments; what names none is text."""
     for marker in _MARKER.finditer(text):
         named = wrap(marker[1]) if _OWN_ID.fullmatch(marker[1]) else marker[1]
-        if _is_file(named) or _is_link(named):
+        if _is_file(named):
             yield _medium(MediaKind.IMAGE, named)
 
 
@@ -106,8 +107,6 @@ def _medium(kind: MediaKind, value: str, *, content_type: str = "", name: str = 
     name = name[:200]
     if _is_file(value):
         return Media(kind=kind, file=value, name=name)
-    if _is_link(value):
-        return Media(kind=kind, link=value, name=name)
     if found := _DATA.match(value):
         return Media(kind=kind, data=value[found.end() :], content_type=found[1].lower(), name=name)
     if content_type and _BASE64.fullmatch(value):
@@ -118,7 +117,3 @@ def _medium(kind: MediaKind, value: str, *, content_type: str = "", name: str = 
 def _is_file(value: str) -> bool:
     uploader, file_id, is_wrapper = parse(value)
     return is_wrapper and uploader in ALIASES and re.fullmatch(FILE_ID, file_id) is not None
-
-
-def _is_link(value: str) -> bool:
-    return value.startswith(("http://", "https://")) and len(value) <= 2048

@@ -61,7 +61,7 @@ async def test_an_intervention_goes_to_the_running_execution(
 
 async def test_an_intervention_may_carry_images(acme: Gateway, executor: Executor) -> None:  # TG-08
     executor.give("e1")
-    parts = [{"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}]
+    parts = [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}]
     answer = await acme.call("POST", INTERVENE, json=SAYS | {"messages": [{"role": "user", "content": parts}]})
     assert answer.status_code == 202
     assert executor.words[0].messages[0].content == parts
@@ -89,6 +89,7 @@ async def test_pictures_and_files_that_no_model_takes_are_refused_with_the_reaso
     file = "__rota.attachment://" + "a" * 32
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"type": "image_url", "image_url": {"url": "file:///etc/passwd"}}, "expected an attachment"),
+        ({"type": "image_url", "image_url": {"url": "http://169.254.169.254/a.png"}}, "upload what is on the web"),
         ({"type": "file", "file": {"file_id": "../../etc/passwd"}}, "expected an attachment"),
         ({"type": "file", "file": {"file_id": "__other.uploader://abcdefgh"}}, "expected an attachment"),
         ({"type": "input_audio", "input_audio": {"data": "/etc/passwd?"}}, "expected an attachment"),
@@ -103,7 +104,7 @@ async def test_pictures_and_files_that_no_model_takes_are_refused_with_the_reaso
         if answer.status_code != 422 or reason not in field.get("message", ""):
             missed.append((part, answer.text))
     assert missed == []
-    many = [{"type": "image_url", "image_url": {"url": f"https://example.com/{n}.png"}} for n in range(11)]
+    many = [{"type": "image_url", "image_url": {"url": f"__rota.attachment://{n:032}"}} for n in range(11)]
     body = {"type": "human", "messages": [{"role": "user", "content": many}]}
     answer = await acme.call("POST", "/v1/teams/acme/robots/leader/trigger", json=body)
     assert "expected at most 10 pictures and files, not 11" in answer.text

@@ -77,12 +77,12 @@ class ShowMedia:
         return made
 
     async def _read(self, medium: Media, team: str, room: int) -> _Read:
+        if medium.problem:
+            raise Permanent(f"what was sent can't be shown: {medium.problem}")
         noun = NOUNS[medium.kind]
         if medium.data:
             _check_size(f"a {noun}", len(medium.data) * 3 // 4, room)
             return _Read(medium.kind, medium.name or noun, medium.content_type, _decoded(medium))
-        if not medium.file:
-            raise Permanent(f"a {noun} at an address of the web wasn't fetched: upload it, and send its attachment")
         file_id = parse(medium.file).file_id
         stored = await self.files.find(team, file_id)
         if stored is None:

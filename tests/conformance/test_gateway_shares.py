@@ -152,3 +152,11 @@ async def test_files_are_counted_by_number_and_bytes_until_they_expire(replicas:
     with pytest.raises(ShareUsed, match="3 of 3 things"):
         await reserve(3, 1, at=hour)
     await reserve(4, 1, at=LATER)
+
+
+async def test_a_file_that_is_reserved_again_is_counted_once(replicas: Replicas) -> None:
+    [store, *_] = await replicas.files()
+    seen: list[Usage] = []
+    for size in (5, 7):
+        await store.reserve("acme", "again-and-again", size, now=AT, until=AT + timedelta(hours=1), allow=seen.append)
+    assert seen == [Usage(1, 5), Usage(1, 7)]

@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 from rota_contracts.messages import (
     activity,
     agent,
+    attachment,
     audit,
     backlog,
     callback,
@@ -185,6 +186,7 @@ SHARE           = question("share",           memory.Share,             memory.S
 UNSHARE         = question("unshare",         memory.Unshare,           memory.ForgetReply,           to="memory",    asked_by="trigger-gateway", timeout=10)
 SEARCH_SHARED   = question("search_shared",   memory.SearchShared,      memory.SearchSharedReply,      to="memory",    asked_by="trigger-gateway")
 READ_SECRETS    = question("read_secrets",    secrets.ReadSecrets,      secrets.SecretsReply,         to="trigger-gateway", asked_by="delivery-center executor", timeout=2)
+RESERVE_ATTACHMENT = question("reserve_attachment", attachment.ReserveAttachment, attachment.ReserveReply, to="trigger-gateway", asked_by="executor", timeout=2)
 FORGET          = question("forget",          memory.Forget,            memory.ForgetReply,           to="memory",    asked_by="learner", timeout=10)
 # fmt: on
 

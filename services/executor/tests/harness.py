@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 from services.executor.tests.fixtures import GOOD, outcome_of
 
-from executor.adapters.in_memory import InMemoryBlobs, ScriptedModel, ScriptedProcesses, ScriptedTools
+from executor.adapters.in_memory import InMemoryBlobs, InMemoryFiles, ScriptedModel, ScriptedProcesses, ScriptedTools
 from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.agents.connectors import Connectors
@@ -22,6 +23,7 @@ from executor.ports import Scope
 from executor.signals import SendSignal
 from executor.steps.call_runner import CallRunner, Toolset
 from executor.steps.models import Models
+from executor.steps.show_media import ShowMedia
 from executor.steps.step_runner import StepResult, StepRunner
 from executor.worker import RunWorker, Timeouts
 from rota_common.testing.samples import TEAM, SetClock
@@ -174,7 +176,7 @@ class StepHarness:
         self.model = model
         self.tools, self.processes = ScriptedTools(tools), ScriptedProcesses()
         self.clock, self.steps = SetClock(), list[Step]()
-        self.blobs = InMemoryBlobs()
+        self.blobs, self.files = InMemoryBlobs(), InMemoryFiles()
         agents = Agents()
         unused: Any = None
         if agent is not None:
@@ -186,12 +188,18 @@ class StepHarness:
             questions=unused,
             merge_goals=unused,
             gather_situation=unused,
+            show_media=ShowMedia(files=self.files),
             calls=CallRunner(
                 blobs=self.blobs,
                 real=Toolset(self.tools, self.processes),
                 recording=Toolset(RecordingTools({"crm": ALL_TEAMS}), RecordingProcesses()),
             ),
         )
+
+    def use(self, connectors: Connectors) -> None:
+        """Other connectors from now on; the model stays."""
+        models = Models(connectors=connectors, real=self.model, rehearsal=self.model)
+        self.run_step = replace(self.run_step, models=models)
 
     async def step(self, run: Run) -> Run:
         """The run after its next step."""

@@ -4,13 +4,26 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from services.executor.tests.fixtures import AROUND, REPORT, at, new_run, with_outcome
+from services.executor.tests.fixtures import (
+    AROUND,
+    REPORT,
+    a_task,
+    advance_until,
+    at,
+    new_run,
+    with_outcome,
+    with_tasks,
+)
 from services.executor.tests.harness import TIMEOUTS, ScriptedModel, StepHarness, WorkerHarness
+from services.executor.tests.test_plain_requests import asked as request
 from services.executor.tests.test_prompts import asked
 from services.executor.tests.test_replay import again
 
+from executor.adapters.in_memory import InMemoryBlobs
 from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.agents.facts import facts
+from executor.agents.prompt_files import Agents
+from executor.agents.prompts import for_task
 from executor.domain import lifecycle
 from executor.domain.outcomes import Outcome, Recalled
 from executor.domain.run import Run, Situation
@@ -23,11 +36,12 @@ from rota_contracts import catalog
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.goal_merge import ListWaiting, Waiting, WaitingPage
 from rota_contracts.messages.plan import ListPlans, PlanItem, PlanPage
-from rota_contracts.messages.trigger import TriggerInput, TriggerType
+from rota_contracts.messages.trigger import Message, TriggerInput, TriggerType
 from rota_contracts.model import Part
 from rota_contracts.robots.clock import clock_context
 from rota_contracts.robots.robot import Phase
 
+PAST = timedelta(0)
 OWNER: dict[str, Any] = {"team_id": TEAM, "member_id": MEMBER}
 PLAN = PlanItem(**OWNER, plan_id="p1", messages=[{"content": "Call Globex"}], created_at=NOON)
 QUEUED = Waiting(execution_id="q1", type=TriggerType.EVENT, about="lead.created: Initech", queued_at=NOON)
@@ -49,7 +63,7 @@ class Scheduler:
 
 async def looked(run: Run, *, runs: InMemoryRuns | None = None, scheduler: Scheduler | None = None) -> Situation:
     ask: Any = scheduler or Scheduler()
-    return await GatherSituation(runs=runs or InMemoryRuns(), ask=ask)(run)
+    return await GatherSituation(runs=runs or InMemoryRuns(), blobs=InMemoryBlobs(), ask=ask)(run)
 
 
 async def test_what_is_planned_and_what_waits_is_asked_of_the_scheduler() -> None:  # EX-11
@@ -93,6 +107,48 @@ async def test_all_instants_are_in_the_robots_zone() -> None:  # EX-11
     run = with_outcome(new_run("clock", input=given), Recalled([], surroundings=around))
     again = Run.model_validate_json(run.model_dump_json())
     assert "Since Monday 2026-02-23 21:00, newest first" in asked(again, Phase.INSPIRATION)[1]
+
+
+async def test_goals_of_people_and_events_are_set_with_the_robots_recent_runs_in_view() -> None:  # EX-95
+    runs, scheduler = InMemoryRuns(), Scheduler()
+    earlier = new_run("human").with_execution(execution_id="e9", created_at=NOON - timedelta(hours=1))
+    assert await runs.create(lifecycle.finish(earlier, ExecStatus.COMPLETED, now=NOON), owner="first", lease=PAST) == 1
+    for run in (request(action="goal.add"), new_run("event")):
+        step: Any = lifecycle.next_step(run)
+        assert step.with_history
+        gather: Any = GatherSituation(runs=runs, blobs=InMemoryBlobs(), ask=scheduler)
+        around = await gather.recent(run.with_execution(created_at=NOON - timedelta(minutes=1)))
+        question = asked(with_outcome(run, Recalled([], surroundings=around)), Phase.GOALS)[1]
+        assert "- Monday 2026-03-02 12:00, completed: task.add: Look at Globex" in question
+        assert 'name="pending"' not in question
+    assert scheduler.asked == []
+    plain: Any = lifecycle.next_step(request("Translate into Spanish: it rains"))
+    assert not plain.with_history
+
+
+async def test_a_run_knows_the_goals_results_and_delivery_of_the_run_that_it_follows() -> None:  # EX-93
+    runs = InMemoryRuns()
+    before = advance_until(new_run("human"))[0]
+    theirs = advance_until(new_run("human"))[0].with_execution(execution_id="e8", member_id="another")
+    for run in (before, theirs):
+        assert await runs.create(run, owner="first", lease=PAST) == 1
+    gather: Any = GatherSituation(runs=runs, blobs=InMemoryBlobs(), ask=Scheduler())
+    given = TriggerInput(messages=[Message(content="Also prepare similar case studies")], follows="e1")
+    run = new_run("human", input=given).with_execution(execution_id="e2")
+    step: Any = lifecycle.next_step(run)
+    assert step.follows == "e1"
+    followed, note = await gather.followed(run, "e1")
+    assert note == ""
+    known = ["task.add: Look at Globex (completed)", "1. Score it", "### Step 1\nresult of task-1", "Done.\n\n# Done"]
+    assert [each for each in known if each not in followed] == []
+    run = with_outcome(run, Recalled([], followed=followed))
+    for phase in (Phase.GOALS, Phase.TASKS):
+        question = asked(at(phase, run=run), phase)[1]
+        assert f'name="the run that this one goes on from">\n{followed}\n</material' in question
+    task = with_tasks(a_task(1), run=run)
+    prompt = for_task(task, (task.execution.tasks or [])[0], Agents().assistant("experts.writer", team=TEAM), {})
+    assert followed in "\n".join(message.text() for message in prompt)
+    assert await gather.followed(run, "e8") == ("", "follows: this robot has no execution e8")
 
 
 def test_only_a_clock_run_gathers_its_situation() -> None:  # EX-11

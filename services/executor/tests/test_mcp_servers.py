@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from executor.adapters.in_memory import InMemoryFiles
 from executor.adapters.mcp_servers import Http, MCPFileError, Server, Stdio, load_servers
 from executor.adapters.mcp_tools import NAME_LIMIT, McpTools, model_names
 from executor.ports import NotBegun, ToolFailed
@@ -150,7 +151,7 @@ def test_names_for_models_are_safe_short_and_all_different() -> None:
 async def test_a_server_is_for_the_teams_that_its_file_names_when_it_is_listed_and_when_it_is_called() -> None:
     """Called for another team, it would fail to start: its program isn't there."""
     server = Server("beta-crm", "CRM", Stdio("/nowhere"), teams=frozenset({"beta"}))
-    tools = McpTools({"beta-crm": server}, secrets=InMemoryTeamSecrets())
+    tools = McpTools({"beta-crm": server}, secrets=InMemoryTeamSecrets(), files=InMemoryFiles())
     named = a_robot(config={"resources": {"mcp": [{"id": "beta-crm"}]}})
     assert await tools.list(named) == []
     use = ToolUse(step_id="s", name="beta-crm__read", server="beta-crm", tool="read", arguments={})
@@ -164,7 +165,11 @@ async def test_a_servers_secrets_are_those_of_the_team_that_calls() -> None:
     assert sorted(server.references) == sorted(values)
     made = server.for_team(values)
     assert made.transport == Http("https://acme.example/mcp", {"Authorization": "Bearer t", "X-A": "a"})
-    tools = McpTools({"crm": server}, secrets=InMemoryTeamSecrets({"beta": {"CRM_URL": "x", "CRM_TOKEN": "y"}}))
+    tools = McpTools(
+        {"crm": server},
+        secrets=InMemoryTeamSecrets({"beta": {"CRM_URL": "x", "CRM_TOKEN": "y"}}),
+        files=InMemoryFiles(),
+    )
     use = ToolUse(step_id="s", name="crm__read", server="crm", tool="read", arguments={})
     with pytest.raises(ToolFailed, match="the secret CRM_URL of team acme .*`rota secrets set CRM_URL`"):
         await tools.call(use, team="acme")
@@ -175,6 +180,6 @@ async def test_a_servers_secrets_are_those_of_the_team_that_calls() -> None:
     away = InMemoryTeamSecrets()
     away.away = Transient("no gateway is there")
     with pytest.raises(NotBegun, match="no gateway is there"):
-        await McpTools({"crm": server}, secrets=away).call(use, team="acme")
+        await McpTools({"crm": server}, secrets=away, files=InMemoryFiles()).call(use, team="acme")
     with pytest.raises(NotBegun, match="no gateway is there"):  # the step waits, and goes on with all its tools
-        await McpTools({"crm": server}, secrets=away).list(robot)
+        await McpTools({"crm": server}, secrets=away, files=InMemoryFiles()).list(robot)

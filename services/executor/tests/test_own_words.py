@@ -39,13 +39,6 @@ def test_every_task_sees_the_persons_own_words_once() -> None:  # EX-16
         assert f"<request>\n{WORDS}\n</request>" in texts[1]
 
 
-def test_a_message_with_a_picture_stays_a_message() -> None:
-    parts: Any = [{"type": "text", "text": WORDS}, {"type": "image_url", "image_url": {"url": "data:,"}}]
-    pictured = TriggerInput(messages=[Message(content=parts)])
-    run = with_tasks(a_task(1, messages=pictured.messages), run=new_run("human", input=pictured))
-    assert shown(run)[1].content == parts
-
-
 def asked(run: Run) -> Any:
     step = lifecycle.next_step(run)
     assert isinstance(step, RequestVerdict)

@@ -81,7 +81,7 @@ def test_an_incomplete_intervention_is_refused_with_its_field(intervention: Inte
 
 
 def test_a_picture_alone_is_content() -> None:  # TG-08
-    picture = Message(content=[{"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}])
+    picture = Message(content=[{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}])
     assert wrong_fields(wanted("instruct", messages=[picture])) == []
 
 

@@ -10,10 +10,12 @@ import pytest
 from mcp import types
 from pydantic import AnyUrl
 
+from executor.adapters.in_memory import InMemoryFiles
 from executor.adapters.mcp_content import LIMIT
 from executor.adapters.mcp_link import RETRY_S
 from executor.adapters.mcp_servers import Http, Server
 from executor.adapters.mcp_tools import McpTools
+from executor.domain.conversation.made_files import made_by
 from executor.ports import NotBegun, ToolFailed
 from rota_common.runtime.embedded_servers import free_port
 from rota_common.testing.mcp_server import MCPServer, ScriptedTool, mcp_server
@@ -59,7 +61,8 @@ def at(server: MCPServer | str, server_id: str = "web", **options: Any) -> Serve
 
 @asynccontextmanager
 async def tools_of(*servers: Server, **options: Any) -> AsyncIterator[McpTools]:
-    tools = McpTools({server.id: server for server in servers}, **{"secrets": InMemoryTeamSecrets()} | options)
+    given: dict[str, Any] = {"secrets": InMemoryTeamSecrets(), "files": InMemoryFiles()}
+    tools = McpTools({server.id: server for server in servers}, **given | options)
     try:
         yield tools
     finally:
@@ -124,26 +127,47 @@ async def test_a_call_carries_its_step_id_and_the_headers_of_the_file() -> None:
         assert {headers.get("authorization") for headers in server.headers} == {f"Bearer {SECRET}"}
 
 
-async def test_what_is_not_text_is_described() -> None:
-    answers = {
-        "mixed": types.CallToolResult(
-            content=[
-                types.TextContent(type="text", text="Here:"),
-                types.ImageContent(type="image", data="aGVsbG8=", mimeType="image/png"),
-                types.ResourceLink(type="resource_link", name="more", uri=AnyUrl("https://example.com/more")),
-            ],
-            structuredContent={"not": "shown beside a text"},
-        ),
-        "data": types.CallToolResult(content=[], structuredContent={"n": 1}),
-        "long": types.CallToolResult(content=[types.TextContent(type="text", text="x" * (LIMIT + 5))]),
-    }
+ANSWERS = {
+    "mixed": types.CallToolResult(
+        content=[
+            types.TextContent(type="text", text="Here:"),
+            types.ImageContent(type="image", data="aGVsbG8=", mimeType="image/png"),
+            types.EmbeddedResource(
+                type="resource",
+                resource=types.BlobResourceContents(
+                    uri=AnyUrl("file:///reports/q3.pdf"), mimeType="application/pdf", blob="cGFwZXI="
+                ),
+            ),
+            types.ImageContent(type="image", data="aGVsb", mimeType="no type"),
+            types.ResourceLink(type="resource_link", name="more", uri=AnyUrl("https://example.com/more")),
+        ],
+        structuredContent={"not": "shown beside a text"},
+    ),
+    "data": types.CallToolResult(content=[], structuredContent={"n": 1}),
+    "long": types.CallToolResult(content=[types.TextContent(type="text", text="x" * (LIMIT + 5))]),
+}
 
+
+async def test_what_is_not_text_is_described_and_kept_as_a_file_of_the_team() -> None:  # EX-92
     async def answer(arguments: dict[str, Any]) -> types.CallToolResult:
-        return answers[arguments["what"]]
+        return ANSWERS[arguments["what"]]
 
-    async with mcp_server([ScriptedTool("get", answer)]) as server, tools_of(at(server)) as tools:
-        mixed, data, long = [await tools.call(use("get", {"what": what}), team=TEAM) for what in answers]
-    assert mixed == "Here:\n[image image/png, 5 bytes]\n[link to more: https://example.com/more]"
+    files = InMemoryFiles()
+    async with mcp_server([ScriptedTool("get", answer)]) as server, tools_of(at(server), files=files) as tools:
+        mixed, data, long = [await tools.call(use("get", {"what": what}), team=TEAM) for what in ANSWERS]
+    kept = [(stored.team_id, stored.name, stored.content_type) for stored in files.stored.values()]
+    assert kept == [(TEAM, "image-2.png", "image/png"), (TEAM, "q3.pdf", "application/pdf")]
+    assert [*files.contents.values()] == [b"hello", b"paper"]
+    picture, paper = (stored.file for stored in files.stored.values())
+    assert mixed.splitlines() == [
+        "Here:",
+        f"[file image-2.png, image/png, 5 bytes: {picture}]",
+        f"[file q3.pdf, application/pdf, 5 bytes: {paper}]",
+        "[file image-4.bin, application/octet-stream, 3 bytes; not kept: its data isn't base64]",
+        "[link to more: https://example.com/more]",
+    ]
+    made = made_by(use("get").step_id, mixed)
+    assert [(each.file, each.name) for each in made] == [(picture, "image-2.png"), (paper, "q3.pdf")]
     assert json.loads(data) == {"n": 1}
     assert long.endswith(f"xx\n[cut: {LIMIT + 5} bytes, of which {LIMIT} are kept]")
 
@@ -226,7 +250,7 @@ async def test_a_server_that_is_away_takes_the_tools_of_no_other_and_is_found_ag
     port, now = free_port(), [0.0]
     async with mcp_server([ECHO]) as server:
         servers = {"web": at(server), "away": at(f"http://127.0.0.1:{port}/mcp", server_id="away")}
-        tools = McpTools(servers, secrets=InMemoryTeamSecrets(), monotonic=lambda: now[0])
+        tools = McpTools(servers, secrets=InMemoryTeamSecrets(), files=InMemoryFiles(), monotonic=lambda: now[0])
         both = robot(web=[], away=[])
         assert [tool.tool for tool in await tools.list(both)] == ["echo"]
         assert len(tools.problems(both)) == 1
@@ -242,7 +266,7 @@ async def test_a_server_that_went_and_came_back_is_found_again() -> None:
     async with tools_of(at("http://127.0.0.1:9/mcp")) as nowhere:
         await failure(nowhere, use("echo"), NotBegun)
     async with mcp_server([ECHO]) as server:
-        tools = McpTools({"web": at(server)}, secrets=InMemoryTeamSecrets())
+        tools = McpTools({"web": at(server)}, secrets=InMemoryTeamSecrets(), files=InMemoryFiles())
         await tools.call(use("echo"), team=TEAM)
     assert "no connection" in await failure(tools, use("echo"), NotBegun)
     async with mcp_server([ECHO], port=server.port) as back:

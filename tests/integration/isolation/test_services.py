@@ -1,19 +1,24 @@
 """Permissions of services: each may do what the catalog gives it, and the server refuses everything else (F22)."""
 
 from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
 
 import pytest
 from nats.aio.msg import Msg
 from structlog.testing import capture_logs
 
+from executor.adapters.team_files import TeamFiles
 from rota_common.bus.connection import Bus, barrier
 from rota_common.bus.robots import Robots
 from rota_common.bus.stream_usage import read_usage, waiting_triggers
 from rota_common.bus.subject_log import SubjectLog
+from rota_common.clock import now
 from rota_common.nats_admin.permissions import ANSWER_PARTS
+from rota_common.stores.attachments import Attachments
 from rota_common.stores.blobs import Blobs
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import CHANNELS, QUESTIONS, SERVICES, dead_subject
+from rota_contracts.messages.attachment import ReserveReply
 from rota_contracts.messages.text import INLINE_LIMIT
 from rota_contracts.streams import BUCKETS, STREAMS, consumers
 from tests.integration.isolation.harness import IsolatedNats
@@ -26,7 +31,7 @@ BURIED = {consumer.filter_subject for consumer in consumers()}
 
 ALSO_ALLOWED = {
     "trigger-gateway": {"$KV.robots.acme.robot", "$O.attachments.C.x"},
-    "executor": {"$O.outputs.C.x"},
+    "executor": {"$O.outputs.C.x", "$O.attachments.C.x"},
 }
 
 
@@ -161,6 +166,14 @@ async def test_robots_and_outputs_go_through_their_buckets(bus: IsolatedNats) ->
     kept = await Blobs(executor).keep("x" * (INLINE_LIMIT + 1))
     for service in ("validator", "delivery-center"):
         assert len(await Blobs(await bus.service(service)).read(kept)) == INLINE_LIMIT + 1
+    files = TeamFiles(attachments=Attachments(executor), ask=_room_for_all, clock=now)
+    made = await files.keep("acme", "a" * 32, "chart.png", "image/png", b"a chart")
+    for service in ("trigger-gateway", "delivery-center", "executor"):  # EX-92
+        assert await Attachments(await bus.service(service)).content(made) == b"a chart"
+
+
+async def _room_for_all(*_: Any, **__: Any) -> Any:
+    return ReserveReply()
 
 
 async def test_gateway_and_scheduler_measure_the_bus_and_the_scheduler_finds_its_requests(bus: IsolatedNats) -> None:

@@ -58,3 +58,18 @@ class StoredAttachment(Part):
     def file(self) -> str:
         """The wrapper that names the file in a result."""
         return wrap(self.file_id)
+
+
+class ReserveAttachment(Part):
+    """Request to the gateway, before a service stores a file of a team: count it in the team's share. Repeated with
+    the same `file_id` it is counted once. `size` in bytes."""
+
+    team_id: Name
+    file_id: str = Field(pattern=FILE_ID)
+    size: int = Field(ge=0)
+
+
+class ReserveReply(Part):
+    """The answer to a reservation; empty where the file is counted."""
+
+    refused: str = Field(default="", description="why the team has no room for it")

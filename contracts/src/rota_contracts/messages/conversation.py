@@ -19,6 +19,13 @@ class ToolStatus(StrEnum):
     UNKNOWN = "unknown"
 
 
+class MadeFile(Part):
+    """A file that a tool made, which is kept as an attachment of the team. `file` is its wrapper."""
+
+    file: str
+    name: str
+
+
 class ToolUse(Part):
     """One call of a tool or a process. `step_id` is its idempotency key; `call_id` is the model's id of it."""
 
@@ -32,6 +39,7 @@ class ToolUse(Part):
     status: ToolStatus = ToolStatus.PENDING
     output: Text | None = None
     error: str | None = None
+    files: list[MadeFile] = Field(default=[], description="pictures, sound and files that the tool made")
     started_at: Instant | None = None
     finished_at: Instant | None = None
 

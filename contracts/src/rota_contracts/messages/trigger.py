@@ -65,6 +65,7 @@ class TriggerInput(Part):
 
     action: InterventionAction | None = Field(default=None, description="human: the requested action")
     messages: list[Message] = Field(default=[], description="human: the person's messages")
+    follows: str | None = Field(default=None, description="human: the execution whose work this request goes on with")
     source: str | None = Field(default=None, description="event: the name of its source")
     event_type: str | None = Field(default=None, description="event: for example lead.created")
     data: dict[str, Json] = Field(default={}, description="event: the event's own data")

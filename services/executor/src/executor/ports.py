@@ -13,6 +13,7 @@ from executor.domain.situation.recent import RecentRuns
 from rota_common.errors import Transient
 from rota_common.page_cursor import PageCursor
 from rota_contracts.messages.agent import AgentReply
+from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.execution import ExecutionPage, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
@@ -99,6 +100,20 @@ class Blobs(Protocol):
         ...
 
     async def read(self, text: Text) -> str: ...
+
+
+class Files(Protocol):
+    """The attachments of teams. Every method raises Transient when the store is away."""
+
+    async def find(self, team: str, file_id: str) -> StoredAttachment | None: ...
+
+    async def content(self, stored: StoredAttachment) -> bytes:
+        """Raises Permanent if it isn't what was stored."""
+        ...
+
+    async def keep(self, team: str, file_id: str, name: str, content_type: str, content: bytes) -> StoredAttachment:
+        """Store a file, once: one that is there already stays. Raises Permanent if the team has no room for it."""
+        ...
 
 
 class Fenced(Exception):
@@ -270,6 +285,7 @@ class Adapters:
     runs: Runs
     calls: Calls
     blobs: Blobs
+    files: Files
     robots: Robots
     model: Model
     rehearsal: Model

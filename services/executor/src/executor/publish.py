@@ -145,7 +145,7 @@ class EventPublisher:
             case TaskAnswered(task_id, output):
                 text = output.inline or f"{output.ref.size if output.ref else 0} bytes"
                 await self._observe(run, ActivityKind.TASK_FINISHED, task_id=task_id, text=text)
-            case Used(task_id, _, _, error):
+            case Used(task_id=task_id, error=error):
                 await self._observe(run, ActivityKind.TOOL_FINISHED, task_id=task_id, text=error or "")
             case LookedUp(made):
                 for use in made.uses:

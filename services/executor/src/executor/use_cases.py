@@ -24,6 +24,7 @@ from executor.steps.gather_situation import GatherSituation
 from executor.steps.merge_goals import MergeGoals
 from executor.steps.models import Models
 from executor.steps.questions import Questions
+from executor.steps.show_media import ShowMedia
 from executor.steps.step_runner import StepRunner
 from executor.sweeper import Sweeper
 from executor.worker import RunWorker, Timeouts
@@ -63,7 +64,8 @@ class UseCases:
             blobs=adapters.blobs,
             questions=Questions(service.ask),
             merge_goals=MergeGoals(runs=runs, ask=service.ask, publisher=publisher, clock=clock),
-            gather_situation=GatherSituation(runs=runs, ask=service.ask),
+            gather_situation=GatherSituation(runs=runs, blobs=adapters.blobs, ask=service.ask),
+            show_media=ShowMedia(files=adapters.files),
             calls=CallRunner(
                 blobs=adapters.blobs,
                 real=Toolset(adapters.tools, adapters.processes),

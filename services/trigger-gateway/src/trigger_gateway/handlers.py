@@ -1,7 +1,7 @@
-"""The facts that the gateway consumes, and the question that it answers."""
+"""The facts that the gateway consumes, and the questions that it answers."""
 
 from rota_common.bus.router import Router
-from rota_contracts.catalog import READ_SECRETS, ROBOT_FAILED, ROBOT_RECOVERED
+from rota_contracts.catalog import READ_SECRETS, RESERVE_ATTACHMENT, ROBOT_FAILED, ROBOT_RECOVERED
 from trigger_gateway.use_cases import UseCases
 
 
@@ -10,4 +10,5 @@ def build_handlers(use: UseCases) -> Router:
     router.on(ROBOT_FAILED, use.robot_health.on_failed)
     router.on(ROBOT_RECOVERED, use.robot_health.on_recovered)
     router.answer(READ_SECRETS, use.read_secrets)
+    router.answer(RESERVE_ATTACHMENT, use.attachments.reserve)
     return router

@@ -4,8 +4,10 @@ from pathlib import Path
 
 from pydantic import Field, SecretStr
 
+from rota_common.input_guard import MAX_MESSAGE_CHARS
 from rota_common.runtime.settings import ServiceSettings
 from rota_contracts.streams import MIB
+from trigger_gateway.runs.guard_input import GuardMode
 from trigger_gateway.teams.shares import Share, Shares
 
 DATABASES = ("gateway", "scheduler", "executor", "delivery", "learner", "memory")
@@ -40,6 +42,12 @@ class Settings(ServiceSettings):
         default=10.0, gt=0, description="seconds after which another replica takes over the databases of a dead one"
     )
     attachment_limit: int = Field(default=25 * MIB, gt=0, description="bytes of one attachment")
+    input_guard: GuardMode = Field(
+        default=GuardMode.WARN, description="on words of prompt injection from outside: off, log, warn or block"
+    )
+    max_message_chars: int = Field(
+        default=MAX_MESSAGE_CHARS, ge=256, description="characters of a message; what is longer is cut, with a notice"
+    )
     internal_port: int = Field(
         default=0, ge=0, description="a second port, for health with reasons and metrics without a key; 0: none"
     )

@@ -30,6 +30,7 @@ from trigger_gateway.runs.admit_work import AdmittedTriggers, AdmitWork
 from trigger_gateway.runs.backlogs import Backlogs
 from trigger_gateway.runs.control_executions import ControlExecutions
 from trigger_gateway.runs.control_robots import ControlRobots
+from trigger_gateway.runs.guard_input import GuardInput
 from trigger_gateway.runs.intervene_robot import InterveneRobot
 from trigger_gateway.runs.request_run import RequestRun
 from trigger_gateway.runs.retry_execution import RetryExecution
@@ -125,6 +126,7 @@ class UseCases:
         )
         sync = SyncRobots(records=adapters.robots, definitions=adapters.definitions, events=messaging.robot_events)
         backlogs = Backlogs()
+        guard = GuardInput(mode=settings.input_guard, max_chars=settings.max_message_chars, log=log)
         save_robot = SaveRobot(
             records=adapters.robots, sync=sync, routes=routes, clock=clock, new_id=_new_id, allow=shares.robots.allow
         )
@@ -136,6 +138,7 @@ class UseCases:
             backlogs=backlogs,
             clock=clock,
             new_id=_new_id,
+            guard=guard,
         )
         retry_execution = RetryExecution(
             robots=adapters.robots,
@@ -150,11 +153,7 @@ class UseCases:
         return cls(
             authenticate=Authenticate(teams=adapters.teams, keys=adapters.keys, admin_key=admin_key or None),
             teams=ManageTeams(
-                teams=adapters.teams,
-                keys=adapters.keys,
-                clock=clock,
-                new_id=_new_id,
-                new_secret=token_urlsafe,
+                teams=adapters.teams, keys=adapters.keys, clock=clock, new_id=_new_id, new_secret=token_urlsafe
             ),
             secrets=ManageSecrets(
                 secrets=adapters.secrets,
@@ -182,14 +181,12 @@ class UseCases:
             robot_health=TrackRobotHealth(records=adapters.robots, sync=sync, clock=clock),
             routes=routes,
             receive_webhook=_receive_webhook(
-                adapters,
-                messaging,
-                settings,
-                service,
+                (adapters, messaging, settings, service),
                 routes=routes,
                 rates=rates,
                 secrets=cached_secrets,
                 backlogs=backlogs,
+                guard=guard,
             ),
             admit_work=admit_work,
             request_run=request_run,
@@ -202,13 +199,14 @@ class UseCases:
                 requests=adapters.requests,
                 request_run=request_run,
                 new_id=_new_id,
+                guard=guard,
             ),
             control=control,
             control_robots=ControlRobots(
                 robots=adapters.robots, teams=adapters.teams, save=save_robot, executions=control
             ),
             assign_databases=_assign_databases(
-                adapters, databases, settings, service, routes=routes, backlogs=backlogs, outages=outages
+                (adapters, databases, settings, service), routes=routes, backlogs=backlogs, guard=guard, outages=outages
             ),
             backlogs=backlogs,
             inbound=adapters.inbound,
@@ -237,23 +235,24 @@ class UseCases:
 
 
 def _receive_webhook(
-    adapters: Adapters,
-    messaging: Messaging,
-    settings: Settings,
-    service: Service,
+    given: tuple[Adapters, Messaging, Settings, Service],
     *,
     routes: Routes,
     rates: RateLimiter,
     backlogs: Backlogs,
+    guard: GuardInput,
     secrets: TeamSecrets,
 ) -> ReceiveWebhook:
+    adapters, messaging, settings, service = given
     clock, at_once = service.runtime.clock, settings.webhooks_at_once
     return ReceiveWebhook(
         routes=routes,
         rates=rates,
         verify=VerifySender(secrets=secrets, cipher=adapters.cipher, clock=clock, service=service.name),
-        ingest=IngestEvent(rates=rates, triggers=messaging.triggers, log=adapters.inbound, backlogs=backlogs),
-        answer=AnswerMessage(robots=adapters.robots, agents=messaging.agents, requests=adapters.requests),
+        ingest=IngestEvent(
+            rates=rates, triggers=messaging.triggers, log=adapters.inbound, backlogs=backlogs, guard=guard
+        ),
+        answer=AnswerMessage(robots=adapters.robots, agents=messaging.agents, requests=adapters.requests, guard=guard),
         log=adapters.inbound,
         clock=clock,
         new_id=_new_id,
@@ -263,15 +262,14 @@ def _receive_webhook(
 
 
 def _assign_databases(
-    adapters: Adapters,
-    messaging: Messaging,
-    settings: Settings,
-    service: Service,
+    given: tuple[Adapters, Messaging, Settings, Service],
     *,
     routes: Routes,
     backlogs: Backlogs,
+    guard: GuardInput,
     outages: tuple[type[Exception], ...],
 ) -> AssignDatabases:
+    adapters, messaging, settings, service = given
     read = ReadChanges(
         databases=adapters.databases,
         leases=adapters.stream_leases,
@@ -285,6 +283,7 @@ def _assign_databases(
         random=service.runtime.random,
         service=service.name,
         outages=outages,
+        guard=guard,
     )
     return AssignDatabases(
         sources=adapters.sources,

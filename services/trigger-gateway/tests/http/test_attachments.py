@@ -10,6 +10,8 @@ import httpx
 
 from rota_common.errors import Transient
 from rota_common.testing.in_memory_stores import InMemoryAttachments
+from rota_contracts.catalog import RESERVE_ATTACHMENT
+from rota_contracts.messages.attachment import ReserveAttachment
 
 from .asgi import request
 from .harness import ADMIN, Gateway, error_of, fields_of, gateway, settings
@@ -87,6 +89,20 @@ async def test_a_file_over_the_limit_is_refused() -> None:
         for content in (bytes(3 * MIB + 1), in_pieces(4)):  # announced, and found out while reading
             answer = await put(small, content)
             assert error_of(answer) == (413, "too_large")
+
+
+async def test_a_service_reserves_room_for_a_file_once_and_within_the_share() -> None:  # EX-92
+    async with gateway(settings(attachments_per_team=2, attachment_limit=MIB)) as small:
+        small.key = await small.make_team()
+
+        async def refused(number: int, size: int = 5) -> str:
+            wanted = ReserveAttachment(team_id="acme", file_id=f"file-number-{number}", size=size)
+            return (await small.bus.ask(RESERVE_ATTACHMENT, wanted)).refused
+
+        assert [await refused(1), await refused(1), await refused(2)] == ["", "", ""]
+        assert "the team has 2 of 2 attachments" in await refused(3)
+        assert (await refused(4, MIB + 1)).startswith(f"expected a file of at most {MIB} bytes")
+        assert (await put(small)).status_code == 409
 
 
 async def test_a_file_is_sent_in_chunks(empty: Gateway) -> None:

@@ -61,15 +61,58 @@ async def test_an_intervention_goes_to_the_running_execution(
 
 async def test_an_intervention_may_carry_images(acme: Gateway, executor: Executor) -> None:  # TG-08
     executor.give("e1")
-    parts = [{"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}]
+    parts = [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}]
     answer = await acme.call("POST", INTERVENE, json=SAYS | {"messages": [{"role": "user", "content": parts}]})
     assert answer.status_code == 202
     assert executor.words[0].messages[0].content == parts
 
 
+async def test_a_request_may_follow_an_execution(
+    acme: Gateway, scheduler: Scheduler, executor: Executor
+) -> None:  # EX-93
+    message = {"messages": [{"role": "user", "content": "Also prepare similar case studies"}], "follows": "e0"}
+    by_hand = "/v1/teams/acme/robots/leader/trigger"
+    assert (await acme.call("POST", INTERVENE, json=SAYS | message)).status_code == 202
+    assert (await acme.call("POST", by_hand, json={"type": "human", **message})).status_code == 202
+    assert [trigger.input.follows for trigger in acme.triggers()] == ["e0", "e0"]
+    wrong = {
+        by_hand: {"type": "event", "event_type": "lead.created", **message},
+        INTERVENE: {"action": "goal.adjust", **message},
+    }
+    for path, body in wrong.items():
+        assert "follows" in fields_of(await acme.call("POST", path, json=body))
+
+
+async def test_pictures_and_files_that_no_model_takes_are_refused_with_the_reason(
+    acme: Gateway,
+) -> None:  # TG-08
+    file = "__rota.attachment://" + "a" * 32
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"type": "image_url", "image_url": {"url": "file:///etc/passwd"}}, "expected an attachment"),
+        ({"type": "image_url", "image_url": {"url": "http://169.254.169.254/a.png"}}, "upload what is on the web"),
+        ({"type": "file", "file": {"file_id": "../../etc/passwd"}}, "expected an attachment"),
+        ({"type": "file", "file": {"file_id": "__other.uploader://abcdefgh"}}, "expected an attachment"),
+        ({"type": "input_audio", "input_audio": {"data": "/etc/passwd?"}}, "expected an attachment"),
+        ({"type": "image_url"}, "expected a part of type image_url with its image_url"),
+        ({"type": "video", "video": file}, "expected parts of type text, image_url, input_audio or file, not video"),
+    ]
+    missed = []
+    for part, reason in wrong:
+        body = {"type": "human", "messages": [{"role": "user", "content": [part]}]}
+        answer = await acme.call("POST", "/v1/teams/acme/robots/leader/trigger", json=body)
+        [field] = answer.json()["error"].get("fields", [{}])
+        if answer.status_code != 422 or reason not in field.get("message", ""):
+            missed.append((part, answer.text))
+    assert missed == []
+    many = [{"type": "image_url", "image_url": {"url": f"__rota.attachment://{n:032}"}} for n in range(11)]
+    body = {"type": "human", "messages": [{"role": "user", "content": many}]}
+    answer = await acme.call("POST", "/v1/teams/acme/robots/leader/trigger", json=body)
+    assert "expected at most 10 pictures and files, not 11" in answer.text
+
+
 async def test_what_an_execution_has_no_room_for_is_refused_with_the_reason(acme: Gateway, executor: Executor) -> None:
     executor.give("e1")
-    long = SAYS | {"messages": [{"role": "user", "content": "x" * 300_000}]}
+    long = SAYS | {"messages": [{"role": "user", "content": "x" * 30_000}] * 10}
     answer = await acme.call("POST", INTERVENE, json=long)
     assert error_of(answer) == (413, "too_large")
     assert "256 KB" in answer.json()["error"]["message"]

@@ -49,9 +49,9 @@ FOLLOWS_ROBOTS = frozenset({"scheduler"})
 WRITES_ROBOTS = frozenset({GATEWAY})
 READS_OBJECTS = {
     OUTPUTS_BUCKET: frozenset({"executor", "validator", "delivery-center"}),
-    ATTACHMENTS_BUCKET: frozenset({GATEWAY, "delivery-center"}),
+    ATTACHMENTS_BUCKET: frozenset({GATEWAY, "delivery-center", "executor"}),
 }
-WRITES_OBJECTS = {OUTPUTS_BUCKET: frozenset({"executor"}), ATTACHMENTS_BUCKET: frozenset({GATEWAY})}
+WRITES_OBJECTS = {OUTPUTS_BUCKET: frozenset({"executor"}), ATTACHMENTS_BUCKET: frozenset({GATEWAY, "executor"})}
 CALLS_PROCESSES = frozenset({"executor", "delivery-center"})
 SEARCHES = {"scheduler": ((EXECUTION_REQUESTED, "executor"),)}
 """Channels in whose stream a service looks for what it has published, and whose progress it looks at for that."""

@@ -12,7 +12,9 @@ from executor.ports import Adapters, Prompt
 from rota_common.clock import Clock, now
 from rota_common.errors import Transient
 from rota_common.stores.blobs import text_of
+from rota_common.testing.in_memory_stores import InMemoryAttachments
 from rota_contracts.messages.agent import AgentReply
+from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.process import ProcessCall
 from rota_contracts.messages.text import INLINE_LIMIT, Text
@@ -25,6 +27,7 @@ def in_memory(*robots: Robot, **given: Any) -> Adapters:
         "runs": InMemoryRuns(),
         "calls": InMemoryCalls(),
         "blobs": InMemoryBlobs(),
+        "files": InMemoryFiles(),
         "robots": InMemoryRobots(*robots),
         "model": RehearsalModel(),
         "rehearsal": RehearsalModel(),
@@ -95,6 +98,13 @@ class InMemoryBlobs:
 
     async def read(self, text: Text) -> str:
         return text.inline or "" if text.ref is None else self._texts[text.ref.name]
+
+
+class InMemoryFiles(InMemoryAttachments):
+    async def keep(self, team: str, file_id: str, name: str, content_type: str, content: bytes) -> StoredAttachment:
+        if (there := await self.find(team, file_id)) is not None:
+            return there
+        return self.add(team, name, content, content_type=content_type, at=now(), file_id=file_id)
 
 
 class ScriptedModel:

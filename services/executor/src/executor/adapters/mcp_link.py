@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 
 from mcp import types
 
+from executor.adapters.mcp_content import Keep, kept_text
 from executor.adapters.mcp_servers import Server
 from executor.adapters.mcp_session import OPEN_S, Session
 from executor.ports import NotBegun, SecretsAway, ToolFailed
@@ -65,7 +66,11 @@ class Link:
         session, _ = await self._open()
         return await session.tools(timeout)
 
-    async def call(self, use: ToolUse, timeout: float | None) -> str:
+    async def call(self, use: ToolUse, timeout: float | None, keep: Keep) -> str:
+        """The answer as text, with its files kept. Raises NotBegun or ToolFailed."""
+        return await kept_text(await self._call(use, timeout), keep)
+
+    async def _call(self, use: ToolUse, timeout: float | None) -> types.CallToolResult:
         """A session that turns out to be gone is opened again, once. Raises NotBegun or ToolFailed."""
         if self._server.problem:
             raise ToolFailed(f"MCP server {self._server.id} can't be used: {self._server.problem}")

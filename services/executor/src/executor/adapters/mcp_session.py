@@ -15,7 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import McpError
 from pydantic import ValidationError
 
-from executor.adapters.mcp_content import ERROR_LIMIT, bounded, error_of, text_of
+from executor.adapters.mcp_content import ERROR_LIMIT, bounded, error_of
 from executor.adapters.mcp_http import Fault, fault_of, http_client
 from executor.adapters.mcp_servers import Http, Server, Stdio
 from executor.ports import NotBegun, ToolFailed
@@ -111,7 +111,7 @@ class Session:
             self.retire()
             raise NotBegun(f"MCP server {self._server.id} didn't list its tools: {type(error).__name__}") from error
 
-    async def call(self, tool: str, arguments: dict[str, Any], step_id: str, timeout: float) -> str:
+    async def call(self, tool: str, arguments: dict[str, Any], step_id: str, timeout: float) -> types.CallToolResult:
         """Raises NotBegun or ToolFailed."""
         client = await self._opened()
         params = types.CallToolRequestParams(
@@ -134,7 +134,7 @@ class Session:
             raise ToolFailed("what it answered is not the result of a tool: outcome unknown") from error
         if result.isError:
             raise ToolFailed(error_of(result))
-        return text_of(result)
+        return result
 
     def _failure(self, error: McpError) -> NotBegun | ToolFailed:
         match self._judge(error):

@@ -1,6 +1,7 @@
 """The tools of MCP servers: listed for a robot, named for models, and called."""
 
 import asyncio
+import base64
 import hashlib
 import importlib
 import re
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from executor.adapters.mcp_servers import Server
 from executor.agents.operator_files import allows
+from executor.domain.conversation import made_files
 from executor.domain.conversation.chat import Tool
-from executor.ports import SecretsAway, ToolFailed
+from executor.ports import Files, SecretsAway, ToolFailed
 from rota_common.errors import Permanent, Transient
 from rota_common.team_secrets import TeamSecrets
 from rota_contracts.messages.conversation import ToolUse
@@ -21,6 +23,7 @@ from rota_contracts.robots.robot import Robot
 if TYPE_CHECKING:
     from mcp import types
 
+    from executor.adapters.mcp_content import Binary, Keep
     from executor.adapters.mcp_link import Link
 
 CLOSE_S = 6.0
@@ -40,10 +43,11 @@ class McpTools:
         servers: Mapping[str, Server],
         *,
         secrets: TeamSecrets,
+        files: Files,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._servers = servers
-        self._secrets = secrets
+        self._secrets, self._files = secrets, files
         self._monotonic = monotonic
         self._links: dict[tuple[str, str], Link] = {}
         self._problems: dict[tuple[str, str], str] = {}
@@ -92,7 +96,21 @@ class McpTools:
             )
         if not allows(self._servers[use.server].teams, team):
             raise ToolFailed(f"MCP server {use.server} isn't for team {team}: its file names the teams that may use it")
-        return await (await self._link(use.server, team)).call(use, timeout)
+        return await (await self._link(use.server, team)).call(use, timeout, self._keep(use, team))
+
+    def _keep(self, use: ToolUse, team: str) -> "Keep":
+        async def keep(number: int, made: "Binary") -> str:
+            """A file that can't be kept doesn't make the call undone: the line says why."""
+            if number > made_files.MOST:
+                return f"[file {made.name}, {made.about}; not kept: it is more than the first {made_files.MOST}]"
+            try:
+                content, wanted = _decoded(made.data), made_files.file_id(use.step_id, number)
+                stored = await self._files.keep(team, wanted, made.name, made.content_type, content)
+            except (Permanent, Transient) as error:
+                return f"[file {made.name}, {made.about}; not kept: {error}]"
+            return made_files.line(made.name, made.about, stored.file)
+
+        return keep
 
     async def close(self) -> None:
         await asyncio.gather(*(link.close(CLOSE_S) for link in self._links.values()))
@@ -133,6 +151,13 @@ def model_names(tools: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
     return {
         key: name if len(name) <= NAME_LIMIT and count[name] == 1 else _hashed(key, name) for key, name in plain.items()
     }
+
+
+def _decoded(data: str) -> bytes:
+    try:
+        return base64.b64decode(data, validate=True)
+    except ValueError as error:
+        raise Permanent("its data isn't base64") from error
 
 
 def _hashed(key: tuple[str, str], name: str) -> str:

@@ -13,10 +13,12 @@ from executor.adapters.mongo_runs import MongoRuns
 from executor.adapters.nats_processes import NatsProcesses
 from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.adapters.rehearsal_model import RehearsalModel
+from executor.adapters.team_files import TeamFiles
 from executor.ports import Adapters
 from executor.settings import Settings
 from rota_common.bus.robots import Robots
 from rota_common.runtime.service import Service
+from rota_common.stores.attachments import Attachments
 from rota_common.stores.blobs import Blobs, check_kept
 from rota_common.stores.mongo import Mongo
 from rota_common.team_secrets import asked_of_the_gateway
@@ -27,7 +29,8 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
     mongo = Mongo.of(settings, "executor")
     runs, calls = MongoRuns(mongo.database, keep=timedelta(days=settings.keep_days)), MongoCalls(mongo.database)
     servers = load_servers(settings.mcp_dir, os.environ if environ is None else environ)
-    tools = McpTools(servers, secrets=asked_of_the_gateway(service.ask))
+    files = TeamFiles(attachments=Attachments(service.bus), ask=service.ask, clock=service.runtime.clock)
+    tools = McpTools(servers, secrets=asked_of_the_gateway(service.ask), files=files)
     service.on_start(runs.prepare)
     service.on_start(calls.prepare)
     service.on_start(lambda: check_kept(service.bus, keep_days=settings.keep_days))
@@ -40,6 +43,7 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
         runs=runs,
         calls=calls,
         blobs=Blobs(service.bus),
+        files=files,
         robots=Robots(service.bus),
         model=LitellmModel(),
         rehearsal=RehearsalModel(),

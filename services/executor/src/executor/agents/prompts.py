@@ -10,6 +10,7 @@ from executor.agents.sections import given, identity
 from executor.agents.sections.forms import form
 from executor.agents.sections.means import explained, listed_assistants, listed_processes, listed_tools, means, reach
 from executor.domain.conversation.chat import Tool
+from executor.domain.conversation.media import media_sent, shown
 from executor.domain.conversation.messages import CLOSING, Texts, in_round, talk
 from executor.domain.planning import plain_request
 from executor.domain.run import Run
@@ -102,7 +103,8 @@ def for_phase(
         tail=_tail(run, frame, model),
         values=_tools(run, tools, about or {}),
     )
-    messages = [first, Message(role="user", content=_question(run, phase, texts, frame))]
+    media = shown(media_sent(run)) if phase in (Phase.GOALS, Phase.TASKS) else []
+    messages = [first, *media, Message(role="user", content=_question(run, phase, texts, frame))]
     if phase is Phase.INSPIRATION:
         messages += [message for each in run.looked_up for message in in_round(each, texts, frame)]
     return [*messages, *_closing(closing), *_feedback(run)]
@@ -139,11 +141,13 @@ def for_task(
     parts = (
         given.lessons(run, frame),
         given.known(run, frame),
+        given.followed(run, frame),
         *_work(run, task, texts, frame, frozenset(turn.told for turn in turns)),
     )
     return [
         first,
-        *map(_from_a_person, _own_messages(run, task)),
+        *_own_messages(run, task),
+        *shown(media_sent(run, task)),
         Message(role="user", content=joined(*parts)),
         *talk(turns, texts, frame),
         *_closing(closing),
@@ -222,10 +226,10 @@ def _context(run: Run, phase: Phase, texts: Texts, frame: Frame) -> list[str]:
         case Phase.INSPIRATION:
             return [asked, around, lessons]
         case Phase.GOALS:
-            return [given.report(run, frame), around, lessons, asked]
+            return [given.report(run, frame), around, lessons, given.followed(run, frame), asked]
         case Phase.TASKS:
             done = given.results(run, texts, frame, "done already") if run.execution.results else ""
-            return [lessons, asked, given.goals(run), given.plan(run, frame), done]
+            return [lessons, given.followed(run, frame), asked, given.goals(run), given.plan(run, frame), done]
         case _:
             done = given.results(run, texts, frame, "results")
             return [
@@ -240,14 +244,11 @@ def _context(run: Run, phase: Phase, texts: Texts, frame: Frame) -> list[str]:
 
 
 def _own_messages(run: Run, task: Task) -> list[Message]:
-    """The task's own messages; not those that stand in the request already."""
-    same = task.messages == run.execution.trigger.input.messages
-    return [] if same and all(isinstance(each.content, str) for each in task.messages) else task.messages
-
-
-def _from_a_person(message: Message) -> Message:
-    """Whatever role was written into it: people speak as users, never as the system, an agent or a tool."""
-    return message.model_copy(update={"role": "user"})
+    """The words of the task's own messages; not those that stand in the request already. Whatever role was written
+    into one: people speak as users, never as the system, an agent or a tool."""
+    if task.messages == run.execution.trigger.input.messages:
+        return []
+    return [Message(role="user", content=words) for message in task.messages if (words := message.text().strip())]
 
 
 def _closing(cap: int | None) -> list[Message]:

@@ -29,7 +29,7 @@ from executor.domain.outcomes import (
     Written,
 )
 from executor.domain.phases import timed
-from executor.domain.planning import prepare
+from executor.domain.planning import plain_request, prepare
 from executor.domain.run import Run, Waiting
 from executor.domain.situation.wording import about
 from executor.domain.steps import (
@@ -92,7 +92,13 @@ def next_step(run: Run) -> Step:
     if run.parks > run.granted:
         return RequestSlot(run.parks)
     if not run.recalled:
-        return RecallLessons(about(execution.trigger), with_situation=execution.phase is Phase.INSPIRATION)
+        reports = execution.phase is Phase.INSPIRATION
+        return RecallLessons(
+            about(execution.trigger),
+            with_situation=reports,
+            with_history=not reports and not plain_request.is_plain(run),
+            follows=execution.trigger.input.follows or "",
+        )
     return _of_phase(run, execution)
 
 

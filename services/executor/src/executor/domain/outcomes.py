@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import get_args
 
 from executor.domain.run import Situation
-from rota_contracts.messages.conversation import Round, ToolUse
+from rota_contracts.messages.conversation import MadeFile, Round, ToolUse
 from rota_contracts.messages.delivery import DeliveryContent, DeliveryResult
 from rota_contracts.messages.execution import Goals, InspirationReport, LearningResult, Task
 from rota_contracts.messages.learning import GoalsReply, Lesson
@@ -16,12 +16,13 @@ from rota_contracts.messages.validation import RulesReply, ValidationResult
 @dataclass(frozen=True)
 class Recalled:
     """`note`: why there are none, if the memory didn't answer; the run goes on without. `surroundings`: the situation,
-    for runs that make a report."""
+    for runs that make a report, in short for others. `followed`: the run that this one follows."""
 
     lessons: list[Lesson]
     note: str = ""
     known: list[SharedEntry] = field(default_factory=list)
     surroundings: Situation | None = None
+    followed: str = ""
 
 
 @dataclass(frozen=True)
@@ -104,12 +105,13 @@ class CallsBegun:
 
 @dataclass(frozen=True)
 class Used:
-    """The result of one call; `error` if it failed."""
+    """The result of one call; `error` if it failed. `files`: what it made beside text."""
 
     task_id: str
     step_id: str
     output: Text | None
     error: str | None = None
+    files: list[MadeFile] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

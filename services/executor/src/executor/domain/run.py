@@ -101,12 +101,13 @@ class Merge(Part):
 
 class Situation(Part):
     """A robot's situation, in lines: what is `pending`, and what `happened` since its last report. `missing`: why
-    something isn't known."""
+    something isn't known. `short`: the robot's own runs alone were looked at."""
 
     pending: str = ""
     since: Instant
     happened: str = ""
     missing: list[str] = []
+    short: bool = False
 
 
 class Run(Part):
@@ -120,7 +121,8 @@ class Run(Part):
     robot: Robot
     traceparent: str = ""
     recalled: bool = Field(default=False, description="the memory has been asked")
-    surroundings: Situation | None = Field(default=None, description="the inspiration agent's situation")
+    surroundings: Situation | None = Field(default=None, description="what the agents that set goals look around at")
+    followed: str = Field(default="", description="the run that this one follows, in short")
     looked_up: list[Round] = Field(default=[], description="tools that the inspiration agent has used")
     checked: RulesReply | None = Field(default=None, description="of the current turn: verdict of the rules")
     goals_checked: bool = Field(default=False, description="the learner has compared the goals")
@@ -130,6 +132,7 @@ class Run(Part):
     attempts: int = Field(default=0, description="answers of this step that couldn't be used")
     failures: int = Field(default=0, description="times this step's call failed for a reason that passes")
     again: int = Field(default=0, description="times a phase was repeated: after a person's answer, for a new plan")
+    sent: list[Message] = Field(default=[], description="interventions with pictures or files, which tasks are shown")
     replan: bool = Field(default=False, description="the goals have changed: a new plan once the current task is done")
     added: list[str] = Field(default=[], description="ids of tasks added by people: no new plan drops them")
     waiting: Waiting = Waiting.NOTHING

@@ -12,10 +12,13 @@ from rota_contracts.robots.robot import Phase
 
 @dataclass(frozen=True)
 class RecallLessons:
-    """Ask the memory for lessons; before a report, also gather the situation."""
+    """Ask the memory for lessons; before a report also gather the situation, before goals the robot's recent runs, and
+    read the run that this one `follows`."""
 
     query: str
     with_situation: bool = False
+    with_history: bool = False
+    follows: str = ""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from secrets import token_urlsafe
 
+from executor.domain.conversation.made_files import made_by
 from executor.domain.outcomes import CallsBegun, NotCalled, Outcome, Promised, Used
 from executor.domain.planning.interpret import room
 from executor.domain.run import Run
@@ -79,7 +80,9 @@ class CallRunner:
                 answer = await toolset.processes.call(use.name, process_call(run, task, use), timeout=seconds)
             if answer is None:
                 return _promised(run, task, use)
-            return Used(task.id, use.step_id, await keep_output(self.blobs, run, answer, inline_limit=room(run)))
+            output = await keep_output(self.blobs, run, answer, inline_limit=room(run))
+            files = made_by(use.step_id, answer) if use.server is not None else []
+            return Used(task.id, use.step_id, output, files=files)
         except NotBegun as error:
             return NotCalled(task.id, use.step_id, str(error), error.after)
         except (ToolFailed, Transient, Permanent) as error:

@@ -1,4 +1,4 @@
-"""The situation of a clock run's robot, gathered before it sets goals: what is pending, and what its runs achieved."""
+"""The situation of a robot, gathered before it sets goals: what is pending, and what its runs achieved."""
 
 import asyncio
 from dataclasses import dataclass
@@ -6,10 +6,11 @@ from datetime import timedelta
 from typing import TypeVar
 
 from executor.domain.run import Run, Situation
+from executor.domain.situation.followed import in_short, is_of_same_robot, texts_of
 from executor.domain.situation.recent import pending_lines, recent_lines, zone_of
-from executor.ports import Runs
+from executor.ports import Blobs, Runs
 from rota_common.bus.rpc import Ask
-from rota_common.errors import Permanent, Transient
+from rota_common.errors import Permanent, Transient, Unreadable
 from rota_contracts import catalog
 from rota_contracts.catalog import Question
 from rota_contracts.messages.goal_merge import ListWaiting, WaitingPage
@@ -22,6 +23,9 @@ LIMIT = 20
 LOOK_BACK = timedelta(days=7)
 """At most, if there was no report meanwhile."""
 
+SHORT = 5
+"""Executions under way, and that ended, for runs that make no report."""
+
 ASK_TIMEOUT_S = 2
 
 Q = TypeVar("Q", bound=Part)
@@ -33,6 +37,7 @@ class GatherSituation:
     """What the scheduler doesn't answer is left out and listed as `missing`: the run goes on without."""
 
     runs: Runs
+    blobs: Blobs
     ask: Ask
 
     async def __call__(self, run: Run) -> Situation:
@@ -51,6 +56,29 @@ class GatherSituation:
             happened=recent_lines(recent.ended, zone),
             missing=sorted(missing),
         )
+
+    async def recent(self, run: Run) -> Situation:
+        """The robot's own runs alone, and few of them."""
+        found = await self.runs.recent(run, earliest=run.execution.created_at - LOOK_BACK, limit=SHORT)
+        zone = zone_of(run)
+        return Situation(
+            pending=pending_lines((), (), found.under_way, zone),
+            since=found.since.astimezone(zone),
+            happened=recent_lines(found.ended, zone),
+            short=True,
+        )
+
+    async def followed(self, run: Run, execution_id: str) -> tuple[str, str]:
+        """The run that this one follows, in short; else a note on why it isn't known."""
+        try:
+            other = await self.runs.find(execution_id)
+            if other is None or not is_of_same_robot(run, other):
+                return "", f"follows: this robot has no execution {execution_id}"
+            kept = texts_of(other)
+            texts = {text.ref.name: await self.blobs.read(text) for text in kept if text.ref is not None}
+        except (Permanent, Unreadable) as error:
+            return "", f"follows: execution {execution_id} can't be read: {error}"
+        return in_short(other, texts), ""
 
     async def _answer(self, question: Question[Q, A], request: Q, missing: list[str]) -> A | None:
         try:

@@ -20,7 +20,7 @@ from executor.domain.outcomes import Outcome, StepDelayed, StepFailed
 from executor.domain.planning import plain_request
 from executor.domain.planning.interpret import LargeTexts, interpret
 from executor.domain.planning.resources import assistants
-from executor.domain.run import Run
+from executor.domain.run import Run, Situation
 from executor.domain.steps import (
     AskAgent,
     BeginCalls,
@@ -41,10 +41,13 @@ from executor.steps.look_up import ROUNDS, look_up, tools_to_look_up
 from executor.steps.merge_goals import MergeGoals
 from executor.steps.models import Models
 from executor.steps.questions import Questions
+from executor.steps.show_media import ShowMedia
 from rota_common.errors import Permanent, Transient
+from rota_common.material import frame_of
 from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S
 from rota_contracts.messages.execution import Task
 from rota_contracts.messages.text import Text
+from rota_contracts.messages.trigger import Message
 from rota_contracts.robots.robot import Phase
 
 
@@ -72,6 +75,7 @@ class StepRunner:
     merge_goals: MergeGoals
     gather_situation: GatherSituation
     calls: CallRunner
+    show_media: ShowMedia
 
     async def __call__(self, run: Run, step: Work) -> AsyncIterator[StepResult]:
         if isinstance(step, MakeCalls):
@@ -108,10 +112,19 @@ class StepRunner:
                 assert_never(never)
 
     async def _recall(self, run: Run, step: RecallLessons) -> Outcome:
-        if not step.with_situation:
-            return await self.questions.recall(run, step.query)
-        recalled, situation = await asyncio.gather(self.questions.recall(run, step.query), self.gather_situation(run))
-        return replace(recalled, surroundings=situation)
+        recalled, around, (followed, note) = await asyncio.gather(
+            self.questions.recall(run, step.query), self._look_around(run, step), self._follow(run, step)
+        )
+        notes = "; ".join(filter(None, [recalled.note, note]))
+        return replace(recalled, surroundings=around, followed=followed, note=notes)
+
+    async def _look_around(self, run: Run, step: RecallLessons) -> Situation | None:
+        if step.with_situation:
+            return await self.gather_situation(run)
+        return await self.gather_situation.recent(run) if step.with_history else None
+
+    async def _follow(self, run: Run, step: RecallLessons) -> tuple[str, str]:
+        return await self.gather_situation.followed(run, step.follows) if step.follows else ("", "")
 
     def _phase_agent(self, run: Run, phase: Phase) -> tuple[str, Agent]:
         agent_id = run.robot.phase_agent(phase)
@@ -133,6 +146,7 @@ class StepRunner:
         model, connector = self._model(run, agent)
         about = self.agents.about(assistants(run.robot), team=run.execution.team_id) if plans else {}
         messages = for_phase(run, phase, agent, agent_id, texts, shown, about=about, model=connector.model)
+        messages = await self._with_media(run, messages, connector, phase)
         known = facts(run, phase, tools=tools)
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known)
         reply = in_context(await model.complete(prompt), messages)
@@ -177,10 +191,30 @@ class StepRunner:
             run, task, agent, texts, closing=cap if closing else None, in_text=in_text, model=connector.model
         )
         messages = messages if connector.can("tool_calls") else as_text(messages)
+        messages = await self._with_media(run, messages, connector, "task", task.id)
         known = facts(run, "run", task=task, tools=mine)
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known, tools)
         reply = in_context(await model.complete(prompt), messages, tools, fields=ASKS_A_PERSON)
         return await self._interpret(run, step, reply, tools)
+
+    async def _with_media(
+        self, run: Run, messages: list[Message], connector: Connector, *step: str | Phase
+    ) -> list[Message]:
+        """With what people have sent. A planner that can't see it may go on, because those who do the tasks are asked
+        again."""
+
+        def elsewhere(capability: str) -> bool:
+            return step[0] != "task" or any(self._can(run, name, capability) for name in assistants(run.robot))
+
+        team, frame = run.execution.team_id, frame_of(run.id, *step)
+        return await self.show_media(messages, connector, team=team, frame=frame, elsewhere=elsewhere)
+
+    def _can(self, run: Run, name: str, capability: str) -> bool:
+        """An assistant that can't be asked at all can't do it either."""
+        try:
+            return self._model(run, self.agents.assistant(name, team=run.execution.team_id))[1].can(capability)
+        except Permanent:
+            return False
 
     async def _interpret(
         self, run: Run, step: AskAgent | RunTurn, reply: ModelReply, tools: Sequence[Tool]

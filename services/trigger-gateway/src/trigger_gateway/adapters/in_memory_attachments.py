@@ -12,7 +12,8 @@ class InMemoryAttachmentRecords:
     async def reserve(
         self, team: str, file_id: str, size: int, *, now: datetime, until: datetime, allow: Allow
     ) -> None:
-        mine = [kept for whose, kept, end in self._files.values() if whose == team and end > now]
+        others = [each for name, each in self._files.items() if name != file_id]
+        mine = [kept for whose, kept, end in others if whose == team and end > now]
         allow(Usage(len(mine) + 1, sum(mine) + size))
         self._files[file_id] = team, size, until
 

@@ -25,8 +25,8 @@ class MongoAttachmentRecords:
         self, team: str, file_id: str, size: int, *, now: datetime, until: datetime, allow: Allow
     ) -> None:
         async def work(session: AsyncIOMotorClientSession) -> None:
-            new = {"_id": file_id, "team": team, "size": size, "until": until}
-            await self._files.insert_one(new, session=session)
+            new = {"team": team, "size": size, "until": until}
+            await self._files.replace_one({"_id": file_id, "team": team}, new, upsert=True, session=session)
             allow(await self._usage(team, now, session))
 
         await self._lock.transaction(team, work)

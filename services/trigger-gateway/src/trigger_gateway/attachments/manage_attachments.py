@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from rota_common.clock import Clock
-from rota_contracts.messages.attachment import StoredAttachment
+from rota_contracts.messages.attachment import ReserveAttachment, ReserveReply, StoredAttachment
 from rota_contracts.streams import ATTACHMENTS_KEPT_S
 from trigger_gateway.attachments.ports import AttachmentRecords, Attachments
-from trigger_gateway.problems import NotFound
+from trigger_gateway.problems import NotFound, ShareUsed
 from trigger_gateway.teams.shares import Share
 
 KEPT = timedelta(seconds=ATTACHMENTS_KEPT_S)
@@ -44,6 +44,19 @@ class ManageAttachments:
                 await self.records.release(file_id)
             raise
         return stored
+
+    async def reserve(self, request: ReserveAttachment) -> ReserveReply:
+        """Count a file that another service is about to store."""
+        if request.size > self.limit:
+            return ReserveReply(refused=f"expected a file of at most {self.limit} bytes, not {request.size}")
+        now = self.clock()
+        try:
+            await self.records.reserve(
+                request.team_id, request.file_id, request.size, now=now, until=now + KEPT, allow=self.share.allow
+            )
+        except ShareUsed as used:
+            return ReserveReply(refused=used.message)
+        return ReserveReply()
 
     async def find(self, team: str, file_id: str) -> StoredAttachment:
         stored = await self.files.find(team, file_id)

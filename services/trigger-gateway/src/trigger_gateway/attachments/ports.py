@@ -41,7 +41,7 @@ class AttachmentRecords(Protocol):
     async def reserve(
         self, team: str, file_id: str, size: int, *, now: datetime, until: datetime, allow: Allow
     ) -> None:
-        """Count a file that is about to be stored. `allow` judges what the team then has."""
+        """Count a file that is about to be stored; once, under one id. `allow` judges what the team then has."""
         ...
 
     async def settle(self, file_id: str, size: int, *, until: datetime) -> None:

@@ -32,6 +32,7 @@ from trigger_gateway.databases.change_streams import (
 from trigger_gateway.problems import Problem, TooMany
 from trigger_gateway.robots.routes import Routes
 from trigger_gateway.runs.backlogs import Backlogs
+from trigger_gateway.runs.guard_input import GuardInput
 from trigger_gateway.runs.ports import Triggers
 from trigger_gateway.secrets.ports import OperatorSecrets
 from trigger_gateway.sources.source import DatabaseSettings, Source
@@ -68,6 +69,7 @@ class ReadChanges:
     random: Random
     service: str
     outages: tuple[type[Exception], ...]
+    guard: GuardInput = field(default_factory=GuardInput)
     _away: tuple[type[Exception], ...] = field(init=False)
     _log: Any = field(init=False)
 
@@ -147,7 +149,8 @@ class ReadChanges:
         """Publish the triggers of the changes, and log them; how many changes were events."""
         events = [event for change in batch.changes if (event := self._event(source, change)) is not None]
         route = await self.routes.find(source.team, source.name)
-        matched = [(event, triggers_of(event, route.subscribers if route else ())) for event in events]
+        subscribers = route.subscribers if route else ()
+        matched = [(event, self._allowed(event, triggers_of(event, subscribers))) for event in events]
         self._check_backlogs(source.team, [trigger for _, triggers in matched for trigger in triggers])
         refused = await self._publish([trigger for _, triggers in matched for trigger in triggers])
         for event, triggers in matched:
@@ -179,6 +182,16 @@ class ReadChanges:
             return event
         _count("filtered")
         return None
+
+    def _allowed(self, event: InboundEvent, triggers: list[TriggerReceivedV1]) -> list[TriggerReceivedV1]:
+        """None of them, if the input guard blocks the change."""
+        try:
+            self.guard.check(event.team, [each.member_id for each in triggers], dict(event.data))
+        except Problem as problem:
+            at = event.received_at
+            self.inbound.refused(Refusal(event.team, event.source, problem.code, at, event_id=event.id))
+            return []
+        return triggers
 
     async def _publish(self, triggers: Sequence[TriggerReceivedV1]) -> set[str]:
         """Raise Transient unless all are stored; the ids of those that never can be."""

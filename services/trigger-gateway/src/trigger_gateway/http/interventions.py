@@ -41,6 +41,9 @@ class InterveneRequest(Strict):
     plan_time: Instant | None = Field(default=None, description="plan.add, plan.update; null: at the next cycle")
     executor_mode: ExecutorMode | None = Field(default=None, description="of a run that it starts or plans")
     locale: str | None = Field(default=None, description="of a run that it starts or plans")
+    follows: str | None = Field(
+        default=None, max_length=200, description="of a run that it starts: the execution before"
+    )
     request_id: str | None = Field(default=None, description="same as the header Idempotency-Key")
 
 
@@ -84,6 +87,7 @@ async def intervene(
         plan_time=body.plan_time,
         executor_mode=body.executor_mode,
         locale=body.locale,
+        follows=body.follows,
         key=idempotency_key(request.headers, body.request_id),
     )
     done = await use.intervene_robot(team, member, wanted, trace=request.headers.get(TRACEPARENT, ""))

@@ -30,6 +30,7 @@ class ManualTrigger(Strict):
     data: dict[str, Any] = {}
     executor_mode: ExecutorMode | None = None
     locale: str | None = None
+    follows: str | None = Field(default=None, max_length=200, description="human: the execution before this one")
     request_id: str | None = Field(default=None, description="same as the header Idempotency-Key")
 
 
@@ -75,6 +76,7 @@ async def trigger(
         data=body.data,
         executor_mode=body.executor_mode,
         locale=body.locale,
+        follows=body.follows,
         key=idempotency_key(request.headers, body.request_id),
     )
     answer = await use.request_run(team, member, wanted, trace=request.headers.get(TRACEPARENT, ""))

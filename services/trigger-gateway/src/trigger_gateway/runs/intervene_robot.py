@@ -5,7 +5,7 @@ answer is sent, because a repeat must never signal the run that the first one ha
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, TypeAdapter
@@ -18,6 +18,7 @@ from rota_contracts.messages.trigger import TriggerType
 from rota_contracts.model import Part
 from trigger_gateway.problems import Conflict, NotFound, no_robot
 from trigger_gateway.robots.ports import RobotRecords
+from trigger_gateway.runs.guard_input import GuardInput
 from trigger_gateway.runs.idempotency import find_repeat
 from trigger_gateway.runs.interventions import (
     PLANNING,
@@ -70,17 +71,20 @@ class InterveneRobot:
     requests: Requests
     request_run: RequestRun
     new_id: Callable[[], str]
+    guard: GuardInput = field(default_factory=GuardInput)
 
     async def __call__(
-        self, team: str, member: str, wanted: Intervention, *, trace: str = ""
+        self, team: str, member: str, given: Intervention, *, trace: str = ""
     ) -> SignalSent | PlanUpdated | RunAnswer:
         """Raise Invalid, NotFound or Conflict when it can't be done; then nothing is changed."""
+        wanted = self._cut(given)
         validate_intervention(wanted)
         record = await self.robots.find(team, member)
         if record is None or record.robot.deleted:
             raise no_robot(team, member)
         check_allowed(record.robot, wanted.action)
-        request_id, noted = await self._identify(team, member, wanted)
+        self.guard.check(team, [member], *(message.text() for message in given.input_messages), given.goal)
+        request_id, noted = await self._identify(team, member, given)
         if isinstance(noted, SignalSent | PlanUpdated):
             return noted.model_copy(update={"repeated": True})
         if wanted.action in PLANNING:
@@ -88,7 +92,14 @@ class InterveneRobot:
         if noted is None and (sent := await self._signal(team, member, wanted, request_id)) is not None:
             return await self._note(request_id, wanted, sent)
         await self._note(request_id, wanted, RunRequested())
-        return await self.request_run(team, member, run_request(wanted), trace=trace)
+        return await self.request_run(team, member, run_request(given), trace=trace, guarded=True)
+
+    def _cut(self, given: Intervention) -> Intervention:
+        described = given.task.description if given.task else None
+        task = given.task
+        if task is not None and described:
+            task = task.model_copy(update={"description": self.guard.cut_text(described)})
+        return replace(given, messages=self.guard.cut(given.messages), task=task)
 
     async def _identify(
         self, team: str, member: str, wanted: Intervention
@@ -153,4 +164,5 @@ def run_request(wanted: Intervention) -> RunRequest:
         executor_mode=wanted.executor_mode,
         locale=wanted.locale,
         key=wanted.key,
+        follows=wanted.follows,
     )

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from rota_contracts.json_values import unstorable
 from rota_contracts.messages.control import INTERVENTION_LIMIT, InterveneReply, TaskChange, has_content, missing
+from rota_contracts.messages.media import MAX_MEDIA, WrongMedia, media_in
 from rota_contracts.messages.trigger import ExecutorMode, InterventionAction, Message, RejectReason, TriggerType
 from rota_contracts.robots.robot import Robot
 from trigger_gateway.problems import Conflict, FieldProblem, Invalid, NotFound, TooLarge
@@ -25,10 +26,11 @@ BELONGS: dict[str, tuple[Action, ...]] = {
     "execution_id": (*TASKS, *GOALS, Action.INSTRUCT),
     "task": TASKS,
     "goal": GOALS,
+    "follows": STARTING,
 }
 """The fields that only some actions take."""
 
-STARTS = ("executor_mode", "locale")
+STARTS = ("executor_mode", "locale", "follows")
 """Fields of a run that an intervention starts or plans."""
 
 
@@ -49,6 +51,7 @@ class Intervention:
     executor_mode: ExecutorMode | None = None
     locale: str | None = None
     key: str | None = None
+    follows: str | None = None
 
     @property
     def of_a_start(self) -> list[str]:
@@ -98,8 +101,19 @@ def wrong_messages(messages: Sequence[Message]) -> list[FieldProblem]:
         for number, message in enumerate(messages)
         if message.role != "user"
     ]
-    unfit = [(number, unstorable(message.content)) for number, message in enumerate(messages)]
-    return roles + [FieldProblem(f"messages.{number}.content", problem) for number, problem in unfit if problem]
+    unfit = [(number, unstorable(message.content) or _wrong_media(message)) for number, message in enumerate(messages)]
+    problems = roles + [FieldProblem(f"messages.{number}.content", problem) for number, problem in unfit if problem]
+    if not problems and (count := len(media_in(messages))) > MAX_MEDIA:
+        problems.append(FieldProblem("messages", f"expected at most {MAX_MEDIA} pictures and files, not {count}"))
+    return problems
+
+
+def _wrong_media(message: Message) -> str:
+    try:
+        media_in([message])
+    except WrongMedia as error:
+        return str(error)
+    return ""
 
 
 def check_allowed(robot: Robot, action: InterventionAction) -> None:
@@ -123,7 +137,7 @@ def target_execution(wanted: Intervention, reply: InterveneReply) -> str | None:
         raise Conflict("inbox_full", f"the execution takes no more interventions: {reply.refused}")
     named = wanted.execution_id
     if named is not None and reply.over is not None:
-        text = f"expected a running execution: {named} is {reply.over}; leave execution_id out to start a new one"
+        text = f"expected a running execution: {named} is {reply.over}; name it as follows instead, to go on from it"
         raise Conflict("execution_over", text)
     if named is not None:
         text = f"this robot has no execution {named}, or it is still queued: see GET …/executions"

@@ -1,7 +1,7 @@
 """Requests a run from the scheduler by hand, and waits a moment for its decision."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -25,6 +25,7 @@ from trigger_gateway.problems import Conflict, FieldProblem, Invalid, no_robot
 from trigger_gateway.robots.ports import RobotRecords
 from trigger_gateway.robots.record import RobotRecord
 from trigger_gateway.runs.backlogs import Backlogs
+from trigger_gateway.runs.guard_input import GuardInput
 from trigger_gateway.runs.idempotency import find_repeat
 from trigger_gateway.runs.interventions import wrong_messages
 from trigger_gateway.runs.ports import Outcome, Outcomes, Requests, Triggers
@@ -46,6 +47,7 @@ class RunRequest:
     executor_mode: ExecutorMode | None = None
     locale: str | None = None
     key: str | None = None
+    follows: str | None = None
 
 
 @dataclass(frozen=True)
@@ -68,15 +70,25 @@ class RequestRun:
     backlogs: Backlogs
     clock: Clock
     new_id: Callable[[], str]
+    guard: GuardInput = field(default_factory=GuardInput)
 
-    async def __call__(self, team: str, member: str, request: RunRequest, *, trace: str = "") -> RunAnswer:
-        """Raise NotFound for an unknown robot, Conflict with the scheduler's reason when it refuses the trigger, and
-        TooMany for an event that would have to wait in a full backlog."""
+    async def __call__(
+        self, team: str, member: str, request: RunRequest, *, trace: str = "", guarded: bool = False
+    ) -> RunAnswer:
+        """`guarded`: its words were scanned already.
+
+        Raise NotFound for an unknown robot, Conflict with the scheduler's reason when it refuses the trigger, and
+        TooMany for an event that would have to wait in a full backlog.
+        """
         check(request)
         record = await self.robots.find(team, member)
         if record is None or record.robot.deleted:
             raise no_robot(team, member)
+        if not guarded:
+            words = (message.text() for message in request.messages)
+            self.guard.check(team, [member], *words, request.source, request.event_type, request.data)
         trigger_id, repeated = await self._identify(team, member, request)
+        request = replace(request, messages=self.guard.cut(request.messages))
         if request.type is TriggerType.EVENT and not repeated:
             self.backlogs.check(team, [member])
         trigger = trigger_of(request, record, trigger_id, self.clock())
@@ -107,6 +119,8 @@ def check(request: RunRequest) -> None:
         problems.append(FieldProblem("messages", "a request of a person needs at least one message with content"))
     if request.type is TriggerType.EVENT and not (request.source or request.event_type or request.data):
         problems.append(FieldProblem("data", "an event needs its data, or at least its source or event_type"))
+    if request.follows is not None and request.type is not TriggerType.HUMAN:
+        problems.append(FieldProblem("follows", f"expected with type human only, not with {request.type}"))
     if unfit := unstorable(request.data):
         problems.append(FieldProblem("data", unfit))
     if problems:
@@ -123,6 +137,7 @@ def trigger_of(request: RunRequest, record: RobotRecord, trigger_id: str, at: da
         input=TriggerInput(
             action=request.action,
             messages=list(request.messages),
+            follows=request.follows,
             source=request.source,
             event_type=request.event_type,
             data=request.data or {},

@@ -1,6 +1,6 @@
 """Answers a message at once as a robot: system prompt and message, no tools."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
@@ -11,6 +11,7 @@ from rota_contracts.messages.trigger import Message
 from rota_contracts.robots.robot import Robot, RobotStatus
 from trigger_gateway.problems import Conflict, Failed, Malformed, no_robot, redacted
 from trigger_gateway.robots.ports import RobotRecords
+from trigger_gateway.runs.guard_input import GuardInput
 from trigger_gateway.runs.ports import Requests
 from trigger_gateway.webhooks.inbound_event import InboundEvent
 from trigger_gateway.webhooks.ports import Agents
@@ -41,6 +42,7 @@ class AnswerMessage:
     robots: RobotRecords
     agents: Agents
     requests: Requests
+    guard: GuardInput = field(default_factory=GuardInput)
 
     async def __call__(self, event: InboundEvent, member: str, digest: str) -> MessageReply:
         """`digest` is the body's. A repeat, found by its event's id, gets the stored answer.
@@ -56,8 +58,9 @@ class AnswerMessage:
         stored = await self._stored(message_id, digest)
         if stored.answered:
             return MessageReply(stored.response, stored.model, repeated=True)
+        self.guard.check(event.team, [member], text)
         # The executor keeps every answer, failures too: after one, the next try is another call.
-        answer = await self._ask(robot, derived_id("call", message_id, str(stored.failed)), text)
+        answer = await self._ask(robot, derived_id("call", message_id, str(stored.failed)), self.guard.cut_text(text))
         if answer.error:
             await self.requests.note(message_id, _StoredReply(failed=stored.failed + 1).model_dump_json())
             raise Failed("no_answer", f"the robot can't answer: {redacted(answer.error)}")

@@ -9,6 +9,7 @@ from rota_contracts.messages.trigger import TriggerReceivedV1
 from trigger_gateway.problems import Conflict
 from trigger_gateway.robots.routes import Route
 from trigger_gateway.runs.backlogs import Backlogs
+from trigger_gateway.runs.guard_input import GuardInput
 from trigger_gateway.runs.ports import Triggers
 from trigger_gateway.webhooks.inbound_event import InboundEvent, StartedRun, triggers_of
 from trigger_gateway.webhooks.inbound_log import LogEntry
@@ -47,6 +48,7 @@ class IngestEvent:
     triggers: Triggers
     log: InboundLog
     backlogs: Backlogs
+    guard: GuardInput = field(default_factory=GuardInput)
     _flights: SingleFlight[Key, _Ingested] = field(init=False, default_factory=SingleFlight)
 
     async def __call__(self, event: InboundEvent, digest: str, route: Route, *, trace: str = "") -> IngestResult:
@@ -71,6 +73,7 @@ class IngestEvent:
         settings = route.source.need_webhook()
         await self.rates.by_source(event.team, event.source, settings.rate_limit)
         triggers = triggers_of(event, route.subscribers)
+        self.guard.check(event.team, [each.member_id for each in triggers], event.type, dict(event.data))
         self.backlogs.check(event.team, (each.member_id for each in triggers))
         new = await self._publish(triggers, trace)
         # Not new: another replica is just ingesting it, or the one that did was killed before it wrote its entry.

@@ -1,7 +1,6 @@
 """Sections of the question: what was asked, what is known, what was done. All that is foreign stands in the frame."""
 
-import re
-
+from executor.domain.conversation.made_files import NAMED, attachments
 from executor.domain.conversation.messages import Texts
 from executor.domain.run import Run
 from executor.domain.situation import wording
@@ -9,7 +8,6 @@ from rota_common.material import Frame, tagged
 from rota_contracts.messages.execution import Task, excerpt
 from rota_contracts.messages.trigger import TriggerType
 
-FILE = re.compile(r"__uploader://[\w./-]+")
 MOST_FILES = 20
 
 
@@ -35,6 +33,10 @@ def surroundings(run: Run, frame: Frame) -> str:
     """What is pending, and what the robot's runs did since its last report."""
     pending, since = wording.pending_text(run), wording.since_text(run)
     return "\n\n".join(filter(None, [frame.material("pending", pending), frame.material("since then", since)]))
+
+
+def followed(run: Run, frame: Frame) -> str:
+    return frame.material("the run that this one goes on from", run.followed)
 
 
 def lessons(run: Run, frame: Frame) -> str:
@@ -65,10 +67,11 @@ def results(run: Run, texts: Texts, frame: Frame, name: str) -> str:
 
 
 def files(run: Run, texts: Texts) -> str:
-    """Names of files that the results or the input hold, and so can be attached."""
+    """Names of files that the tasks made, or the results or the input name, and so can be attached."""
     trigger = run.execution.trigger
-    found = FILE.findall(f"{wording.given_input(trigger)}\n{wording.whole_results(run, texts)}")
-    return tagged("files", "\n".join([*dict.fromkeys(found)][:MOST_FILES]))
+    made = [each.file for each in attachments(run, [])]
+    found = NAMED.findall(f"{wording.given_input(trigger)}\n{wording.whole_results(run, texts)}")
+    return tagged("files", "\n".join([*dict.fromkeys([*made, *found])][:MOST_FILES]))
 
 
 def task(task: Task) -> str:

@@ -7,7 +7,7 @@ from datetime import datetime
 from executor.domain.conversation.chat import Tool, ToolCall
 from rota_contracts.ids import derived_id
 from rota_contracts.json_values import same
-from rota_contracts.messages.conversation import Round, ToolStatus, ToolUse, Turn
+from rota_contracts.messages.conversation import MadeFile, Round, ToolStatus, ToolUse, Turn
 from rota_contracts.messages.text import Text
 
 CAP = 20
@@ -121,10 +121,12 @@ def mark_unknown(turn: Turn, step_ids: Sequence[str], *, at: datetime) -> Turn:
     return _with_uses(turn, ToolStatus.STARTED, lost, only=step_ids)
 
 
-def record_result(turn: Turn, step_id: str, output: Text | None, error: str | None, *, at: datetime) -> Turn:
+def record_result(
+    turn: Turn, step_id: str, output: Text | None, error: str | None, *, files: Sequence[MadeFile] = (), at: datetime
+) -> Turn:
     """The result of a call; a failure goes back to the model, which may correct it."""
     status = ToolStatus.FAILED if error is not None else ToolStatus.COMPLETED
-    change = {"status": status, "output": output, "error": error, "finished_at": at}
+    change = {"status": status, "output": output, "error": error, "files": [*files], "finished_at": at}
     for still in OPEN:  # one that was put back has a result all the same when that comes from outside
         turn = _with_uses(turn, still, change, only=[step_id])
     return turn

@@ -9,6 +9,7 @@ from executor.domain.answers.understand import VERSION
 from executor.domain.conversation import loop
 from executor.domain.conversation.ask_person import question_of
 from executor.domain.conversation.chat import ModelReply, Tool
+from executor.domain.conversation.made_files import attachments
 from executor.domain.outcomes import (
     GoalsSet,
     Inspired,
@@ -132,16 +133,18 @@ def _phase(run: Run, phase: Phase, said: Answer, tools: Sequence[Tool], kept: La
                 return Planned([], [f"plan: nothing is left to do: {planned}"]) if old_tasks else NothingToDo(planned)
             return Planned(*planned)
         case _:
-            return _written(said, kept)
+            return _written(run, said, kept)
 
 
-def _written(said: Answer, kept: LargeTexts) -> Outcome:
+def _written(run: Run, said: Answer, kept: LargeTexts) -> Outcome:
     draft = parsing.draft(said.text, plain=said.version > 0)
     body, silent = said.sendable(draft.body)
     if silent:
         return NothingToDo(SILENT)
     summary = said.readable(draft.summary)
-    return Written(DeliveryContent(summary=summary, body=kept.text(body), attachments=draft.attachments))
+    return Written(
+        DeliveryContent(summary=summary, body=kept.text(body), attachments=attachments(run, draft.attachments))
+    )
 
 
 def room(run: Run) -> int:

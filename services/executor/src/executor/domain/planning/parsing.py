@@ -85,7 +85,9 @@ def draft(text: str, *, plain: bool = False) -> Draft:
     try:
         attachments = [Attachment.model_validate(each) for each in found.get("attachments") or []]
     except (ValidationError, TypeError) as error:
-        raise UnusableAnswer(f"expected attachments as a list of {{title, file: __uploader://id}}: {error}") from error
+        raise UnusableAnswer(
+            f"expected attachments as a list of {{title, file: __rota.attachment://id}}: {error}"
+        ) from error
     return Draft(summary.strip(), body, attachments)
 
 

@@ -4,6 +4,7 @@ A model is asked for the result alone. Everything else about such a run is as al
 """
 
 from executor.domain.answers.silence import MARK, without_mark
+from executor.domain.conversation.made_files import NAMED, attachments
 from executor.domain.conversation.messages import Texts, read
 from executor.domain.outcomes import GoalsSet, NothingToDo, Planned, Written
 from executor.domain.planning.parsing import summary_of
@@ -18,7 +19,7 @@ from rota_contracts.robots.robot import Phase, Planning
 LONGEST = 2_000
 """Characters of a plain request; a longer one is planned."""
 
-TASK_ID, UPLOADED = "task-1", "__uploader://"
+TASK_ID = "task-1"
 OWN_AGENTS = (Phase.GOALS, Phase.TASKS, Phase.DELIVERY, "validation")
 """The agents of a robot that plans in its own way, if it names one of them."""
 
@@ -76,6 +77,7 @@ def _report(run: Run, texts: Texts) -> Written | NothingToDo | None:
     whole = read(results[0].output, texts)
     if without_mark(whole)[1]:
         return NothingToDo(f"the agent has nothing to say ({MARK})")
-    if UPLOADED in whole:  # what can be attached is chosen
+    made = attachments(run, [])
+    if {*NAMED.findall(whole)} - {each.file for each in made}:  # what can be attached is chosen
         return None
-    return Written(DeliveryContent(summary=summary_of(whole), body=results[0].output))
+    return Written(DeliveryContent(summary=summary_of(whole), body=results[0].output, attachments=made))

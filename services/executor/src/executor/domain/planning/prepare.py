@@ -37,7 +37,7 @@ def _recalled(run: Run, outcome: Recalled) -> Run:
     around = outcome.surroundings
     notes = [outcome.note] if outcome.note else []
     notes += [f"inspiration: {missing}" for missing in around.missing] if around else []
-    run = run.model_copy(update={"recalled": True, "surroundings": around})
+    run = run.model_copy(update={"recalled": True, "surroundings": around, "followed": outcome.followed})
     return run.with_execution(recalled=outcome.lessons, known=outcome.known, notes=[*run.execution.notes, *notes])
 
 

@@ -13,6 +13,7 @@ from executor.domain.signals import callbacks, interventions
 from executor.domain.tasks import tasks
 from rota_contracts.messages.control import ControlAction
 from rota_contracts.messages.execution import ExecStatus, excerpt
+from rota_contracts.messages.media import media_of
 from rota_contracts.messages.run_history import Intervention
 from rota_contracts.messages.trigger import InterventionAction
 from rota_contracts.robots.robot import Phase
@@ -38,11 +39,18 @@ def apply_signal(run: Run, signal: Signal, *, now: datetime) -> Run:
         return run
     if signal.action in tuple(InterventionAction):  # this very run is wanted to do something
         run = prepare.keep_goals(run, "it got an intervention meanwhile")
+        run = _with_media(run, signal)
     after, effect = EFFECTS.get(signal.action, _unknown)(run, signal, now)
     text = excerpt(signal.text(), TEXT_LIMIT)
     trace = Intervention(intervention_id=signal.id, action=signal.action, text=text, at=signal.at, effect=effect)
     after = after.with_execution(interventions=[*after.execution.interventions, trace])
     return timed(run, with_status(after), now)
+
+
+def _with_media(run: Run, signal: Signal) -> Run:
+    """The run with the messages that hold more than text."""
+    new = [message for message in signal.messages if media_of([message])]
+    return run.model_copy(update={"sent": [*run.sent, *new]}) if new else run
 
 
 def with_status(run: Run) -> Run:

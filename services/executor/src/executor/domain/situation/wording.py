@@ -5,15 +5,17 @@ from collections.abc import Collection
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
+from executor.domain.conversation.made_files import files_of
 from executor.domain.conversation.messages import Texts, read
 from executor.domain.run import Run
-from rota_contracts.messages.execution import excerpt
+from rota_contracts.messages.execution import TaskResult, excerpt
 from rota_contracts.messages.trigger import InterventionAction, TriggerReceivedV1, TriggerType
 from rota_contracts.robots.clock import ClockContext
 
 DATA_LIMIT = 20_000
 RESULT_LIMIT = 8_000
 FAILURE_LIMIT = 500
+FILES_LIMIT = 20
 ON_TIME = timedelta(minutes=1)
 SHORT = 30
 """Characters: names and numbers say what an event is about; texts don't fit into a line."""
@@ -91,7 +93,7 @@ def lessons_text(run: Run) -> str:
 def pending_text(run: Run) -> str:
     """What is planned, waits or is under way; empty for a run that hasn't looked around."""
     around = run.surroundings
-    if around is None:
+    if around is None or (around.short and not around.pending):
         return ""
     unknown = "".join(f"\n(not known: {missing})" for missing in around.missing)
     return f"{around.pending or '(nothing)'}{unknown}"
@@ -100,7 +102,7 @@ def pending_text(run: Run) -> str:
 def since_text(run: Run) -> str:
     """What the robot's runs did since its last report; empty for a run that hasn't looked around."""
     around = run.surroundings
-    if around is None:
+    if around is None or (around.short and not around.happened):
         return ""
     return f"Since {around.since:%A %Y-%m-%d %H:%M}, newest first:\n{around.happened or '(nothing)'}"
 
@@ -113,20 +115,28 @@ def known_text(run: Run) -> str:
 
 def previous_results(run: Run, texts: Texts) -> str:
     """Results of the completed tasks, each cut; failed ones don't feed later tasks."""
-    return "\n\n".join(f"### {title}\n{excerpt(output, RESULT_LIMIT)}" for title, output in _completed(run, texts))
+    return "\n\n".join(
+        f"### {title}\n{excerpt(output, RESULT_LIMIT)}{files}" for title, output, files in _completed(run, texts)
+    )
 
 
 def whole_results(run: Run, texts: Texts) -> str:
-    return "\n\n".join(output for _, output in _completed(run, texts))
+    return "\n\n".join(output for _, output, _ in _completed(run, texts))
 
 
-def _completed(run: Run, texts: Texts) -> list[tuple[str, str]]:
+def _completed(run: Run, texts: Texts) -> list[tuple[str, str, str]]:
+    """The title, the output, and the files of each completed task."""
     tasks = {task.id: task for task in run.execution.tasks or []}
     return [
-        (tasks[result.task_id].description or result.task_id, read(result.output, texts))
+        (tasks[result.task_id].description or result.task_id, read(result.output, texts), _files(result))
         for result in run.execution.results
         if result.status == "completed" and result.output is not None
     ]
+
+
+def _files(result: TaskResult) -> str:
+    made = ", ".join(f"{file.name} ({file.file})" for file in files_of(result)[:FILES_LIMIT])
+    return f"\n(files that it made: {made})" if made else ""
 
 
 def plan_text(run: Run) -> str:

@@ -238,7 +238,7 @@ def _gives_up(run: Run, result: TaskResult) -> Run:
 
 
 def _used(run: Run, task: Task, result: TaskResult, turn: Turn, outcome: Used, *, now: datetime) -> Run:
-    turn = loop.record_result(turn, outcome.step_id, outcome.output, outcome.error, at=now)
+    turn = loop.record_result(turn, outcome.step_id, outcome.output, outcome.error, files=outcome.files, at=now)
     run = _with_turn(run, result, turn)
     if task.executor_type is ExecutorType.ASSISTANT:
         return run

@@ -1,0 +1,152 @@
+"""The media of a prompt, in the form that a model takes: read from the team's attachments, and checked."""
+
+import base64
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from executor.agents.connectors import Connector
+from executor.domain.conversation.media import NOUNS, as_medium
+from executor.ports import Files
+from rota_common.errors import Permanent
+from rota_common.material import Frame
+from rota_contracts.messages.attachment import parse
+from rota_contracts.messages.execution import excerpt
+from rota_contracts.messages.media import Media, MediaKind
+from rota_contracts.messages.trigger import Message
+from rota_contracts.model import Json
+
+MIB = 1024 * 1024
+BYTES, ALL_BYTES = 5 * MIB, 10 * MIB
+"""Of one medium, and of all in one prompt."""
+
+TEXT_LIMIT = 100_000
+"""Characters of a file of text."""
+
+CAPABILITIES = {MediaKind.IMAGE: "vision", MediaKind.AUDIO: "audio", MediaKind.FILE: "multimodal"}
+VERBS = {MediaKind.IMAGE: "see pictures", MediaKind.AUDIO: "hear sound", MediaKind.FILE: "read files"}
+READABLE = ("text/", "application/json", "application/xml", "application/yaml", "application/x-yaml")
+"""Content types of files that are shown as text."""
+
+FORMATS = {"mpeg": "mp3", "x-wav": "wav", "wave": "wav", "vnd.wave": "wav"}
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A medium with its content."""
+
+    kind: MediaKind
+    name: str
+    content_type: str
+    content: bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowMedia:
+    files: Files
+
+    async def __call__(
+        self,
+        messages: Sequence[Message],
+        connector: Connector,
+        *,
+        team: str,
+        frame: Frame,
+        elsewhere: Callable[[str], bool],
+    ) -> list[Message]:
+        """The messages, with the content of each medium.
+
+        `elsewhere`: can another agent of the robot do this, so that this one may go without? Raises Permanent for a
+        medium that can't be shown at all: one that the team doesn't have, that is too large, or that `connector` can't
+        take.
+        """
+        room, made = ALL_BYTES, list[Message]()
+        for message in messages:
+            if isinstance(message.content, str):
+                made.append(message)
+                continue
+            parts = list[dict[str, Json]]()
+            for part in message.content:
+                if (medium := as_medium(part)) is None:
+                    parts.append(part)
+                    continue
+                found = await self._read(medium, team, room)
+                room -= len(found.content)
+                parts += _parts(found, connector, frame, elsewhere)
+            made.append(message.model_copy(update={"content": parts}))
+        return made
+
+    async def _read(self, medium: Media, team: str, room: int) -> _Read:
+        if medium.problem:
+            raise Permanent(f"what was sent can't be shown: {medium.problem}")
+        noun = NOUNS[medium.kind]
+        if medium.data:
+            _check_size(f"a {noun}", len(medium.data) * 3 // 4, room)
+            return _Read(medium.kind, medium.name or noun, medium.content_type, _decoded(medium))
+        file_id = parse(medium.file).file_id
+        stored = await self.files.find(team, file_id)
+        if stored is None:
+            raise Permanent(f"a {noun} can't be shown: team {team} has no attachment {file_id}, or it is too old")
+        _check_size(f"{noun} {stored.name}", stored.size, room)
+        kind = _kind(medium.kind, stored.content_type)
+        return _Read(kind, stored.name, stored.content_type.partition(";")[0], await self.files.content(stored))
+
+
+def _kind(named: MediaKind, content_type: str) -> MediaKind:
+    """By the content, whatever it was sent as. Raises Permanent for a picture or sound that isn't one."""
+    family = content_type.partition("/")[0]
+    if family in (MediaKind.IMAGE, MediaKind.AUDIO):
+        return MediaKind(family)
+    if named is MediaKind.FILE:
+        return named
+    raise Permanent(f"expected a {NOUNS[named]}, its attachment is {content_type}: send it as a part of type file")
+
+
+def _check_size(what: str, size: int, room: int) -> None:
+    if size > BYTES:
+        raise Permanent(f"{what} has {size} bytes: a model is shown at most {BYTES}")
+    if size > room:
+        raise Permanent(f"{what} is too much: a model is shown at most {ALL_BYTES} bytes of pictures and files at once")
+
+
+def _decoded(medium: Media) -> bytes:
+    try:
+        return base64.b64decode("".join(medium.data.split()), validate=True)
+    except ValueError as error:
+        raise Permanent(f"expected the data of a {NOUNS[medium.kind]} in base64: {error}") from error
+
+
+def _parts(found: _Read, connector: Connector, frame: Frame, elsewhere: Callable[[str], bool]) -> list[dict[str, Json]]:
+    label = f"[{NOUNS[found.kind]} {found.name}]"
+    if found.kind is MediaKind.FILE and found.content_type.startswith(READABLE):
+        text = excerpt(found.content.decode(errors="replace"), TEXT_LIMIT)
+        return [_text(f"{label}\n{frame.material('file', text)}")]
+    needed, verb = CAPABILITIES[found.kind], VERBS[found.kind]
+    if not connector.can(needed):
+        if not elsewhere(needed):
+            raise Permanent(
+                f"connector {connector.id} can't {verb}, and {found.name} is one: "
+                f"give the agent a connector with the capability {needed}"
+            )
+        return [_text(f"{label} (you can't {verb}; others who work on this can)")]
+    return [_text(label), _wire(found)]
+
+
+def _wire(found: _Read) -> dict[str, Json]:
+    """In OpenAI's form, which litellm translates for others."""
+    data = base64.b64encode(found.content).decode()
+    url = f"data:{found.content_type};base64,{data}"
+    made: dict[str, Any]
+    match found.kind:
+        case MediaKind.IMAGE:
+            made = {"type": "image_url", "image_url": {"url": url}}
+        case MediaKind.AUDIO:
+            subtype = found.content_type.partition("/")[2]
+            made = {"type": "input_audio", "input_audio": {"data": data, "format": FORMATS.get(subtype, subtype)}}
+        case MediaKind.FILE:
+            made = {"type": "file", "file": {"filename": found.name, "file_data": url}}
+    return made
+
+
+def _text(text: str) -> dict[str, Json]:
+    return {"type": "text", "text": text}

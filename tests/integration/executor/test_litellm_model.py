@@ -11,7 +11,8 @@ from executor.agents.connectors import Connector
 from executor.domain.conversation.chat import ChatMessage, ModelReply, Tool, ToolCall
 from executor.ports import Prompt
 from rota_common.errors import Permanent, Transient
-from rota_common.testing.openai_server import Calls, OpenAIServer, Reply, openai_server
+from rota_common.testing.model_answers import Completion
+from rota_common.testing.openai_server import OpenAIServer, Reply, openai_server
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.messages.trigger import Message
 
@@ -104,7 +105,9 @@ TOOLS = [Tool("web__weather", "web", "weather", "The weather of a city.", SCHEMA
 
 
 async def test_tools_go_along_and_calls_of_them_come_back(server: OpenAIServer) -> None:
-    server.script = lambda asked: Calls([("web__weather", {"city": "Bern"}), ("web__now", "")], text="Let me look.")
+    server.script = lambda asked: Completion(
+        [("web__weather", {"city": "Bern"}), ("web__now", "")], text="Let me look."
+    )
     said = await LitellmModel().complete(dataclasses.replace(prompt(server), tools=TOOLS))
     assert said == ModelReply(
         text="Let me look.",
@@ -118,14 +121,14 @@ async def test_tools_go_along_and_calls_of_them_come_back(server: OpenAIServer) 
 
 
 async def test_the_reasoning_that_a_server_sets_apart_comes_back(server: OpenAIServer) -> None:  # EX-45
-    server.script = lambda asked: Calls([("web__now", {})], text="Let me look.", reasoning="What time is it?")
+    server.script = lambda asked: Completion([("web__now", {})], text="Let me look.", reasoning="What time is it?")
     said = await LitellmModel().complete(dataclasses.replace(prompt(server), tools=TOOLS))
     assert (said.text, said.reasoning) == ("Let me look.", "What time is it?")
 
 
 @pytest.mark.parametrize("given", ['{"city": ', "[1]", "Bern", "NaN"])
 async def test_arguments_that_are_no_object_are_kept_as_they_came(server: OpenAIServer, given: str) -> None:
-    server.script = lambda asked: Calls([("web__weather", given)])
+    server.script = lambda asked: Completion([("web__weather", given)])
     said = await LitellmModel().complete(dataclasses.replace(prompt(server), tools=TOOLS))
     assert said.calls == [ToolCall(id="call_1", name="web__weather", arguments={"_unreadable": given})]
 

@@ -37,7 +37,7 @@ async def failure(server: OpenAIServer, given: Prompt | None = None) -> Exceptio
 
 
 async def test_the_agents_options_go_before_the_connectors_parameters(server: OpenAIServer) -> None:  # CL-10
-    assert await LitellmModel().complete(prompt(server)) == ModelReply(text="hello")
+    assert (await LitellmModel().complete(prompt(server))).text == "hello"
     (asked,) = server.asked
     assert asked.body["messages"] == [{"role": "user", "content": "Hi!"}]
     assert (asked.body["model"], asked.body["temperature"], asked.body["max_tokens"]) == ("small", 0.1, 50)
@@ -47,11 +47,11 @@ async def test_the_agents_options_go_before_the_connectors_parameters(server: Op
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
-async def test_what_passes_is_transient_and_asked_once(server: OpenAIServer, status: int) -> None:
+async def test_what_passes_is_transient_and_asked_once(server: OpenAIServer, status: int) -> None:  # EX-61
     server.script = lambda asked: Reply(status, "busy")
     error = await failure(server)
     assert isinstance(error, Transient)
-    assert str(error).startswith("model small of connector mine: ")
+    assert str(error).startswith(f"model small at 127.0.0.1:{server.url.split(':')[2][:-3]} can't answer now ({status}")
     assert (error.after, len(server.asked)) == (None, 1)  # retries belong to the bus
 
 
@@ -85,19 +85,23 @@ async def test_a_server_that_does_not_answer_in_time_is_transient(server: OpenAI
         return ""
 
     server.script = never
-    assert isinstance(await failure(server, prompt(server, timeout=0.2)), Transient)
+    error = await failure(server, prompt(server, timeout=0.2))
+    assert isinstance(error, Transient)
+    assert str(error).endswith("doesn't answer (timeout)")
     forever.set()
 
 
 async def test_a_server_that_is_not_there_is_transient(server: OpenAIServer) -> None:
     given = prompt(server)
     away = dataclasses.replace(given, connector=dataclasses.replace(given.connector, host="http://127.0.0.1:9/v1"))
-    assert isinstance(await failure(server, away), Transient)
+    error = await failure(server, away)
+    assert isinstance(error, Transient)
+    assert str(error) == "model small at 127.0.0.1:9 doesn't answer (connection refused)"
 
 
 async def test_an_answer_without_text_is_an_empty_one(server: OpenAIServer) -> None:
     server.script = lambda asked: ""
-    assert await LitellmModel().complete(prompt(server)) == ModelReply()
+    assert (await LitellmModel().complete(prompt(server))).model_copy(update={"call": None}) == ModelReply()
 
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -109,7 +113,7 @@ async def test_tools_go_along_and_calls_of_them_come_back(server: OpenAIServer) 
         [("web__weather", {"city": "Bern"}), ("web__now", "")], text="Let me look."
     )
     said = await LitellmModel().complete(dataclasses.replace(prompt(server), tools=TOOLS))
-    assert said == ModelReply(
+    assert said.model_copy(update={"call": None}) == ModelReply(
         text="Let me look.",
         calls=[
             ToolCall(id="call_1", name="web__weather", arguments={"city": "Bern"}),

@@ -47,7 +47,7 @@ class Completion:
             yield number, name, given if isinstance(given, str) else json.dumps(given)
 
 
-def signature(thinking: str) -> str:
+def seal(thinking: str) -> str:
     """What proves to this server that a block of thinking is its own."""
     return f"sig-{hashlib.sha256(thinking.encode()).hexdigest()[:16]}"
 
@@ -124,7 +124,7 @@ def anthropic_answer(made: Completion, model: str) -> Json:
 
 def _blocks(made: Completion) -> Iterator[Json]:
     if made.reasoning:
-        yield {"type": "thinking", "thinking": made.reasoning, "signature": signature(made.reasoning)}
+        yield {"type": "thinking", "thinking": made.reasoning, "signature": seal(made.reasoning)}
     if made.text:
         yield {"type": "text", "text": made.text}
     for number, name, given in made.arguments():

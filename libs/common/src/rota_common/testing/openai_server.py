@@ -86,7 +86,9 @@ class OpenAIServer:
     came, also those that were refused. `window`: tokens that a prompt may have."""
 
     def __init__(self, script: Script) -> None:
-        self.script, self.url, self.anthropic_url = script, "", ""
+        self.script = script
+        self.url = ""
+        self.anthropic_url = ""
         self.window: int | None = None
         self.asked: list[ModelRequest] = []
         self._more = asyncio.Condition()

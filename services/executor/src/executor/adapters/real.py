@@ -13,6 +13,7 @@ from executor.adapters.mongo_runs import MongoRuns
 from executor.adapters.nats_processes import NatsProcesses
 from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.adapters.rehearsal_model import RehearsalModel
+from executor.agents.connectors import REHEARSAL
 from executor.ports import Adapters
 from executor.settings import Settings
 from rota_common.bus.robots import Robots
@@ -26,11 +27,13 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
     """MongoDB, NATS, litellm and the MCP servers, prepared and probed by `service`."""
     mongo = Mongo.of(settings, "executor")
     runs, calls = MongoRuns(mongo.database, keep=timedelta(days=settings.keep_days)), MongoCalls(mongo.database)
-    servers = load_servers(settings.mcp_dir, os.environ if environ is None else environ)
+    model, servers = LitellmModel(), load_servers(settings.mcp_dir, os.environ if environ is None else environ)
     tools = McpTools(servers, secrets=asked_of_the_gateway(service.ask))
     service.on_start(runs.prepare)
     service.on_start(calls.prepare)
     service.probe("mongo", mongo.ping)
+    if settings.connector != REHEARSAL:
+        service.on_start(model.load)
 
     async def close() -> None:
         await asyncio.gather(tools.close(), mongo.close(), return_exceptions=True)
@@ -40,7 +43,7 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
         calls=calls,
         blobs=Blobs(service.bus),
         robots=Robots(service.bus),
-        model=LitellmModel(),
+        model=model,
         rehearsal=RehearsalModel(),
         tools=tools,
         processes=NatsProcesses(service.bus),

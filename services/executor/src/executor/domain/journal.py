@@ -17,6 +17,7 @@ from executor.domain.steps import AskAgent, describe
 from executor.domain.tasks import promised_calls, tasks
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.text import Text
+from rota_contracts.messages.usage import ModelCall
 
 SIGNAL, PARKED, GRANTED, TAKEN_OVER, FINISHED = "word", "parked", "granted", "taken over", "finished"
 EXPIRED = "expired"
@@ -34,11 +35,12 @@ def record_outcome(
     said: Text | None = None,
     tools: Sequence[Tool] = (),
     notes: Sequence[str] = (),
+    call: ModelCall | None = None,
 ) -> Run:
     """`lifecycle.apply`, with an entry; an outcome that the run doesn't wait for leaves none.
 
     `step`: the one it belongs to, by `describe`; the outcome of another step than the current one comes too late.
-    Outcomes that name what they answer need none. `notes` are noted on the execution, each once.
+    Outcomes that name what they answer need none. `notes` are noted on the execution, each once, and `call` is counted.
     """
     next_step = lifecycle.next_step(run)
     current, planned = describe(next_step), isinstance(next_step, AskAgent)
@@ -59,9 +61,14 @@ def record_outcome(
         notes=new_notes,
         retry_after=retry_after,
         understanding=VERSION if said else 0,
+        call=call,
     )
-    size = 0 if said is None else len(said.inline or "") or (said.ref.size if said.ref else 0)
-    return _append(noted(after, new_notes).model_copy(update={"said_bytes": run.said_bytes + size}), entry)
+    after = counted(noted(after, new_notes), call)
+    return _append(after.model_copy(update={"said_bytes": run.said_bytes + _size(said)}), entry)
+
+
+def _size(said: Text | None) -> int:
+    return 0 if said is None else len(said.inline or "") or (said.ref.size if said.ref else 0)
 
 
 def _kept(tool: Tool, *, planned: bool) -> list[Any]:
@@ -72,6 +79,10 @@ def _kept(tool: Tool, *, planned: bool) -> list[Any]:
 
 def noted(run: Run, notes: Sequence[str]) -> Run:
     return run.with_execution(notes=[*run.execution.notes, *notes]) if notes else run
+
+
+def counted(run: Run, call: ModelCall | None) -> Run:
+    return run.with_execution(usage=run.execution.usage.plus(call)) if call else run
 
 
 def record_signals(run: Run, *, now: datetime) -> Run:

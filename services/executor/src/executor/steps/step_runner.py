@@ -9,12 +9,14 @@ from executor.agents.connectors import Connector
 from executor.agents.facts import facts
 from executor.agents.prompt_files import Agent, Agents
 from executor.agents.prompts import for_phase, for_task
+from executor.agents.sections.means import text_tools
 from executor.domain.answers.understand import understand
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.conversation.loop import CAP
 from executor.domain.conversation.messages import references
 from executor.domain.outcomes import Outcome, StepDelayed, StepFailed
 from executor.domain.planning import plain_request
+from executor.domain.planning.answer import thinking_of
 from executor.domain.planning.interpret import LargeTexts, interpret
 from executor.domain.planning.resources import assistants
 from executor.domain.run import Run
@@ -39,9 +41,12 @@ from executor.steps.merge_goals import MergeGoals
 from executor.steps.models import Models
 from executor.steps.questions import Questions
 from rota_common.errors import Permanent, Transient
+from rota_common.material import joined
 from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S
 from rota_contracts.messages.execution import Task
 from rota_contracts.messages.text import Text
+from rota_contracts.messages.trigger import Message
+from rota_contracts.messages.usage import ModelCall
 from rota_contracts.robots.robot import Phase
 
 
@@ -49,13 +54,14 @@ from rota_contracts.robots.robot import Phase
 class StepResult:
     """An outcome; where it comes of a model's `reply`, also that, and the `tools` that the model could call.
 
-    `problems`: why it couldn't call others; noted on the run.
+    `problems`: why it couldn't call others; noted on the run. `call`: what the model's took.
     """
 
     outcome: Outcome
     reply: Text | None = None
     tools: Sequence[Tool] = ()
     problems: Sequence[str] = ()
+    call: ModelCall | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,12 +147,15 @@ class StepRunner:
         tools = () if closing else await tools_to_look_up(mine, run.robot, agent)
         model, connector = self._model(run, agent)
         messages = for_phase(run, step.phase, agent, agent.id, {}, closing=cap if closing else None)
+        messages = with_tools_as_text(messages, tools, connector)
         known = facts(run, step.phase)
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known, tools)
         reply = in_context(await model.complete(prompt), messages, tools)
         found = understand(reply, tools)
         if found.calls and tools:
-            return StepResult(await look_up(mine, found, tools, step_id=step.step_id, team=run.execution.team_id))
+            team, thinking = run.execution.team_id, thinking_of(reply)
+            looked = await look_up(mine, found, tools, step_id=step.step_id, team=team, thinking=thinking)
+            return StepResult(looked, call=reply.call)
         return await self._interpret(run, step, reply, ())
 
     async def _run_turn(self, run: Run, step: RunTurn) -> StepResult:
@@ -158,6 +167,7 @@ class StepRunner:
         model, connector = self._model(run, agent)
         texts = await self._texts(run, task)
         messages = for_task(run, task, agent, texts, closing=cap if closing else None)
+        messages = with_tools_as_text(messages, tools, connector)
         known = facts(run, "run", task=task, tools=tools)
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known, tools)
         reply = in_context(await model.complete(prompt), messages, tools, fields=ASKS_A_PERSON)
@@ -171,7 +181,7 @@ class StepRunner:
         for text in texts.large:
             await keep_output(self.blobs, run, text, inline_limit=0)
         kept = await keep_reply(self.blobs, run, reply.model_dump_json())
-        return StepResult(outcome, kept, tools, self.calls.toolset(run).tools.problems(run.robot))
+        return StepResult(outcome, kept, tools, self.calls.toolset(run).tools.problems(run.robot), reply.call)
 
     def _model(self, run: Run, agent: Agent) -> tuple[Model, Connector]:
         execution = run.execution
@@ -191,3 +201,11 @@ class StepRunner:
             elif result.output is not None and result.output.ref is not None:
                 wanted.append(result.output)
         return {text.ref.name: await self.blobs.read(text) for text in wanted if text.ref is not None}
+
+
+def with_tools_as_text(messages: list[Message], tools: Sequence[Tool], connector: Connector) -> list[Message]:
+    """The messages to a model that has no tool calls of its own: the system message describes the tools."""
+    if connector.can("tool_calls") or not tools:
+        return messages
+    described = joined(messages[0].text(), text_tools(tools))
+    return [messages[0].model_copy(update={"content": described}), *messages[1:]]

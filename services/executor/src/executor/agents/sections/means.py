@@ -51,6 +51,20 @@ def listed_processes(robot: Robot) -> str:
     return _listed([_process(name) for name in robot.callable_processes()])
 
 
+def text_tools(tools: Sequence[Tool]) -> str:
+    """For a model without tool calls of its own: its tools, and how it calls them in text."""
+    if not tools:
+        return ""
+    shown = [
+        f"- {tool.name}: {excerpt(tool.description, LINE)} arguments: {arguments(tool.parameters)}" for tool in tools
+    ]
+    return (
+        "You can use these tools:\n" + "\n".join(shown) + "\n"
+        "To use one, answer with the call alone, as JSON with its name and its arguments between the tags "
+        "<tool_call> and </tool_call>; several calls one after the other. The answers come in <tool_result>."
+    )
+
+
 def tool_name(tool: Tool) -> str:
     return f"{tool.server}.{tool.tool}"
 

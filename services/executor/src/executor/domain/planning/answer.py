@@ -9,7 +9,7 @@ from executor.domain.answers.names import is_known
 from executor.domain.answers.sanitise import sanitised
 from executor.domain.answers.silence import MARK, without_mark
 from executor.domain.answers.understand import Understood, understand
-from executor.domain.conversation.chat import ModelReply, Tool, ToolCall
+from executor.domain.conversation.chat import ModelReply, Thinking, Tool, ToolCall
 from executor.domain.lifecycle import MAX_ATTEMPTS
 from executor.domain.planning.parsing import UnusableAnswer
 from executor.domain.run import Run
@@ -20,13 +20,14 @@ from rota_common.json_text import extract_json
 @dataclass(frozen=True)
 class Answer:
     """`form`: the text with readable JSON, where it may ask a person. `wanted_calls`: it calls tools as text, and could
-    call none. `version`: of the understanding."""
+    call none. `thinking`: JSON that goes back to the model. `version`: of the understanding."""
 
     text: str
     calls: tuple[ToolCall, ...] = ()
     form: str = ""
     silent: bool = False
     wanted_calls: bool = False
+    thinking: str = ""
     version: int = 0
 
     def readable(self, text: str) -> str:
@@ -72,7 +73,22 @@ def _of_turn(
         )
     wanted = not text.strip() and not tools and step.iteration > 0 and MARKERS.search(said.text) is not None
     form = in_form(text) if "need_input" in text else ""
-    return Answer(MARK if found.silent else text, found.calls, form, wanted_calls=wanted, version=version)
+    return Answer(
+        MARK if found.silent else text,
+        found.calls,
+        form,
+        wanted_calls=wanted,
+        thinking=thinking_of(said) if version > 2 else "",
+        version=version,
+    )
+
+
+def thinking_of(said: ModelReply) -> str:
+    """The reasoning that its provider wants back with the results of its native calls, as JSON; empty if none."""
+    if not said.calls or not (said.blocks or said.reasoning):
+        return ""
+    model, reasoning = said.call.model if said.call else "", "" if said.blocks else said.reasoning
+    return Thinking(model=model, reasoning=reasoning, blocks=said.blocks).model_dump_json()
 
 
 def _bare_call(text: str, tools: Sequence[Tool]) -> str:

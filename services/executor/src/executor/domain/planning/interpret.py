@@ -39,6 +39,12 @@ from rota_contracts.robots.robot import Phase
 
 SILENT = "the agent has nothing to say (NO_REPLY)"
 
+STOPPED = {
+    "content_filter": " (the provider's filter stopped the answer)",
+    "length": " (the answer was cut off at the model's limit of tokens: max_tokens of its connector)",
+}
+"""Why an answer that can't be used ended early, by the provider's reason."""
+
 
 @dataclass
 class LargeTexts:
@@ -72,7 +78,7 @@ def interpret(
                 question = parsing.needs_input(found.text)
                 outcome = NeedsInput(question) if question else _phase(run, phase, found, tools, kept)
     except parsing.UnusableAnswer as error:
-        return Unusable(str(error))
+        return Unusable(str(error) + STOPPED.get(said.stopped, ""))
     if not isinstance(outcome, GoalsSet | Planned | Thought):  # the others are texts
         return outcome
     try:
@@ -85,7 +91,8 @@ def interpret(
 def _turn(run: Run, step: RunTurn, said: Answer, tools: Sequence[Tool], kept: LargeTexts) -> Outcome:
     task, text = step.task, said.text
     if said.calls and (tools or step.iteration == 0):
-        return Thought(task.id, text, loop.uses_of(said.calls, tools, step_id=step.step_id))
+        thinking = kept.text(said.thinking, room(run)) if said.thinking else None
+        return Thought(task.id, text, loop.uses_of(said.calls, tools, step_id=step.step_id), thinking)
     if said.calls or said.wanted_calls:  # it was asked for a summary, without tools
         text = loop.limit_text(step.iteration, text)
     if question := parsing.needs_input(said.form or text):
@@ -141,8 +148,15 @@ def room(run: Run) -> int:
         text
         for result in run.execution.results
         for turn in result.turns
-        for text in (turn.output, *(use.output for each in turn.rounds for use in each.uses))
+        for text in (turn.output, *(each.thinking for each in turn.rounds))
         if text is not None
+    ] + [
+        use.output
+        for result in run.execution.results
+        for turn in result.turns
+        for each in turn.rounds
+        for use in each.uses
+        if use.output is not None
     ]
     used = sum(json_size(text.inline or "") for text in outputs)
     return max(0, min(INLINE_LIMIT, 2 * INLINE_LIMIT - used))

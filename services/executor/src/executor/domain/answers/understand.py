@@ -1,5 +1,6 @@
 """The understanding of a model's reply: reasoning apart, then calls, then the rest for a reader."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,7 +16,10 @@ from rota_common.json_text import parse_json
 
 VERSION = 3
 """The version of this understanding. A journal's entries carry the one that they were made with. 0 took replies as
-they came; 1 took any question to a person, also one that repeats the task; 2 kept no reasoning with calls."""
+they came; 1 took any question to a person, also one that repeats the task; 2 kept no reasoning with
+calls, and took texts of any length and with any character."""
+
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,7 @@ def understand(reply: ModelReply, tools: Sequence[Tool] = (), *, version: int = 
     own (`with_quoted`)."""
     if version == 0:
         return Understood(reply.text, tuple(reply.calls), reply.reasoning)
-    answer, inner = split_reasoning(reply.text)
+    answer, inner = split_reasoning(UNPRINTABLE.sub("", reply.text) if version > 2 else reply.text)
     reasoning = "\n".join(part for part in (reply.reasoning, inner) if part)
     calls = [call.model_copy(update={"name": own_name(call.name, tools)}) for call in reply.calls]
     if not calls:

@@ -55,7 +55,7 @@ class ModelReply(Part):
     as signed by it. `stopped`: why the provider ended it early, in OpenAI's words. `call`: what it took.
 
     What it was found to repeat of its prompt is stored with it, because a replay has no prompt: `quoted`, calls in its
-    text that others wrote, and `echoes`, fields and texts of the form's own example.
+    text that others wrote, `echoes`, fields and texts of the form's own example, `repeats_prompt`, its instructions.
     """
 
     text: CleanText = ""
@@ -66,6 +66,7 @@ class ModelReply(Part):
     call: ModelCall | None = None
     quoted: list[CleanText] = []
     echoes: list[tuple[CleanText, CleanText]] = []
+    repeats_prompt: bool = False
 
 
 class ChatMessage(Message):

@@ -16,6 +16,9 @@ from executor.domain.run import Run
 from executor.domain.steps import AskAgent, RunTurn
 from rota_common.json_text import extract_json
 
+LENGTH_LIMIT = 100_000
+"""Characters of what a run keeps in its record; results and reports may be longer, as they are kept by reference."""
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -29,6 +32,16 @@ class Answer:
     wanted_calls: bool = False
     thinking: str = ""
     version: int = 0
+
+    def check_length(self, text: str) -> None:
+        """Raises UnusableAnswer for a text that is too long for the run's own record."""
+        if self.version > 2 and len(text) > LENGTH_LIMIT:
+            raise UnusableAnswer(f"expected at most {LENGTH_LIMIT} characters, got {len(text)}")
+
+    def check_words(self, text: str) -> None:
+        """Raises UnusableAnswer for a text without any word, or one that is a part of JSON."""
+        if self.version > 2 and not (any(each.isalnum() for each in text) and text.lstrip()[:1] not in ("{", "[")):
+            raise UnusableAnswer("expected a text for a reader, got none, or JSON that can't be read")
 
     def readable(self, text: str) -> str:
         """A text in a form, for a reader. Raises UnusableAnswer where nothing is left of it."""
@@ -54,6 +67,8 @@ def answer_of(run: Run, step: AskAgent | RunTurn, said: ModelReply, tools: Seque
     if version == 0:
         return Answer(found.text, found.calls)
     text = found.text
+    if said.repeats_prompt:
+        raise UnusableAnswer("expected an answer of its own, got the instructions back")
     if said.echoes:
         if run.attempts + 1 < MAX_ATTEMPTS:
             raise UnusableAnswer(echo_problem(said.echoes))

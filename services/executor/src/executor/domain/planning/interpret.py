@@ -1,5 +1,6 @@
 """The interpretation of a model's reply as a step's outcome. Pure: a replay interprets the same reply again."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -21,7 +22,7 @@ from executor.domain.outcomes import (
     Written,
 )
 from executor.domain.planning import parsing
-from executor.domain.planning.answer import Answer, answer_of
+from executor.domain.planning.answer import LENGTH_LIMIT, Answer, answer_of
 from executor.domain.planning.own_question import PROBLEM, repeats
 from executor.domain.planning.plan import nothing_to_do, plan
 from executor.domain.run import Run
@@ -32,7 +33,7 @@ from rota_common.json_text import extract_json
 from rota_common.stores.blobs import json_size, text_of
 from rota_contracts.json_values import TOO_DEEP, unstorable
 from rota_contracts.messages.delivery import DeliveryContent
-from rota_contracts.messages.execution import InspirationReport, Task
+from rota_contracts.messages.execution import InspirationReport, Task, excerpt
 from rota_contracts.messages.text import INLINE_LIMIT, Text
 from rota_contracts.robots.clock import clock_context
 from rota_contracts.robots.robot import Phase
@@ -75,6 +76,8 @@ def interpret(
             case RunTurn():
                 outcome = _turn(run, step, found, tools, kept)
             case AskAgent(phase):
+                if phase is not Phase.DELIVERY:  # a report may be long: it is kept by reference
+                    found.check_length(found.text)
                 question = parsing.needs_input(found.text)
                 outcome = NeedsInput(question) if question else _phase(run, phase, found, tools, kept)
     except parsing.UnusableAnswer as error:
@@ -91,11 +94,14 @@ def interpret(
 def _turn(run: Run, step: RunTurn, said: Answer, tools: Sequence[Tool], kept: LargeTexts) -> Outcome:
     task, text = step.task, said.text
     if said.calls and (tools or step.iteration == 0):
+        said.check_length(json.dumps([call.arguments for call in said.calls]))
+        text = excerpt(text, LENGTH_LIMIT) if said.version > 2 else text
         thinking = kept.text(said.thinking, room(run)) if said.thinking else None
         return Thought(task.id, text, loop.uses_of(said.calls, tools, step_id=step.step_id), thinking)
     if said.calls or said.wanted_calls:  # it was asked for a summary, without tools
         text = loop.limit_text(step.iteration, text)
     if question := parsing.needs_input(said.form or text):
+        said.check_length(question)
         if said.version > 1 and not run.attempts and repeats(question, _asked(run, task)):
             raise parsing.UnusableAnswer(PROBLEM)
         return NeedsInput(question)
@@ -121,6 +127,7 @@ def _phase(run: Run, phase: Phase, said: Answer, tools: Sequence[Tool], kept: La
             if reason := nothing_to_do(extract_json(text)):
                 return NothingToDo(reason)
             goals = parsing.goals(text)
+            said.check_words(goals.content)
             return GoalsSet(goals.model_copy(update={"content": said.readable(goals.content)}))
         case Phase.TASKS:
             old_tasks = kept_tasks(run)
@@ -135,7 +142,9 @@ def _phase(run: Run, phase: Phase, said: Answer, tools: Sequence[Tool], kept: La
 
 def _written(said: Answer, kept: LargeTexts) -> Outcome:
     draft = parsing.draft(said.text, plain=said.version > 0)
+    said.check_length(draft.summary + "".join(each.model_dump_json() for each in draft.attachments))
     body, silent = said.sendable(draft.body)
+    said.check_words(body)
     if silent:
         return NothingToDo(SILENT)
     summary = said.readable(draft.summary)

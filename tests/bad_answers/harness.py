@@ -48,8 +48,8 @@ class Ended:
     buried: int = 0
 
 
-async def run_with(agent: str, bad: BadAnswer) -> Ended:
-    """One run of an event; `agent` is a phase, `run` or `validation`, and the other agents answer well."""
+async def run_with(agent: str, bad: BadAnswer, *, type: str = "event") -> Ended:
+    """One run; `agent` is a phase, `run` or `validation`, and the other agents answer well."""
     bus, blobs, asked, good = InMemoryBus(), InMemoryBlobs(), Counter[str](), RehearsalModel()
 
     async def answer(prompt: Prompt) -> ModelReply | str | Exception:
@@ -77,7 +77,7 @@ async def run_with(agent: str, bad: BadAnswer) -> Ended:
         await app.service.start()
         await app.service.started.wait()
     try:
-        trigger = a_trigger(data={"name": "Globex"})
+        trigger = a_trigger(type=type)
         fact = ExecutionRequestedV1(execution_id="e1", trigger=trigger, requested_at=NOON, **OWNER)
         await bus.publish(catalog.EXECUTION_REQUESTED, fact, caused_by="t1")
         await bus.settled(timeout=60)

@@ -13,13 +13,16 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "agents.md"
 BEGIN, END = "<!-- bad answers -->\n", "<!-- end of bad answers -->"
 
 AGENTS = {
-    "goals": "goals",
-    "tasks": "plan",
-    "run": "run",
-    "validation": "verdict",
-    "delivery": "delivery",
-    "learning": "learning",
+    "goals": ("goals", "event"),
+    "plan": ("tasks", "event"),
+    "run": ("run", "event"),
+    "verdict": ("validation", "event"),
+    "delivery": ("delivery", "event"),
+    "learning": ("learning", "event"),
+    "a plain request": ("run", "human"),
 }
+"""Columns of the table: the agent that answers badly, and what triggers the run."""
+
 MOST_CALLS = 60
 """Calls of the model in one run: a turn has at most 21, and a second turn with the same result is the last."""
 
@@ -89,13 +92,13 @@ async def test_a_bad_answer_never_loses_a_run_nor_is_delivered() -> None:  # EX-
     problems, rows = list[str](), list[str]()
     for name, bad in ANSWERS.items():
         cells = []
-        for agent in AGENTS:
-            ended = await run_with(agent, bad)
-            problems += [f"{name}, {agent}: {problem}" for problem in wrong(ended, agent)]
+        for column, (agent, type) in AGENTS.items():
+            ended = await run_with(agent, bad, type=type)
+            problems += [f"{name}, {column}: {problem}" for problem in wrong(ended, agent)]
             cells.append(became(ended, agent))
         rows.append(f"| {name} | {' | '.join(cells)} |")
     assert not problems, "\n".join(problems)
-    head = f"| Answer | {' | '.join(AGENTS.values())} |\n|{'---|' * (len(AGENTS) + 1)}\n"
+    head = f"| Answer | {' | '.join(AGENTS)} |\n|{'---|' * (len(AGENTS) + 1)}\n"
     _compare(head + "\n".join(rows) + "\n")
 
 

@@ -141,7 +141,8 @@ async def test_what_goes_wrong_with_the_agent_is_in_its_answer(
         refused = await ask(system, a_call())
         unknown = await ask(system, a_call("c2", "rota.unknown"))
         without = await ask(system, a_call("c3", model="gpt"))
-    assert refused.error.startswith("model scripted of connector scripted: AuthenticationError")
+    assert refused.error.startswith("model scripted at 127.0.0.1:")
+    assert "refuses the request (401, the key is refused)" in refused.error
     assert KEY not in refused.error
     assert unknown.error == "there is no agent rota.unknown: add rota.unknown.md to ROTA_AGENTS_DIR"
     assert without.error.endswith("not 'gpt'")

@@ -159,7 +159,14 @@ def calls(*named: tuple[str, dict[str, Any]], text: str = "") -> ModelReply:
 class StepHarness:
     """Carries out a run's own steps with scripted tools and a scripted model; all other steps succeed."""
 
-    def __init__(self, model: ScriptedModel, *, tools: Sequence[Tool] = TOOLS, agent: Agent | None = None) -> None:
+    def __init__(
+        self,
+        model: ScriptedModel,
+        *,
+        tools: Sequence[Tool] = TOOLS,
+        agent: Agent | None = None,
+        connectors: Connectors | None = None,
+    ) -> None:
         self.model = model
         self.tools, self.processes = ScriptedTools(tools), ScriptedProcesses()
         self.clock, self.steps = SetClock(), list[Step]()
@@ -169,7 +176,7 @@ class StepHarness:
         if agent is not None:
             agents._built_in[agent.id] = agent
         self.run_step = StepRunner(
-            models=Models(connectors=Connectors("rehearsal", environ={}), real=model, rehearsal=model),
+            models=Models(connectors=connectors or Connectors("rehearsal", environ={}), real=model, rehearsal=model),
             agents=agents,
             blobs=self.blobs,
             questions=unused,

@@ -121,7 +121,7 @@ async def test_a_model_without_tool_calls_gets_its_tools_and_their_answers_in_te
     done = await run("openai", model.url, capabilities={"tool_calls": False})
     check(done, crm)
     last = scored(model)[-1]
-    assert "- crm__lookup: Looks it up arguments: name" in last.system
+    assert '{"name": "crm__lookup", "description": "Looks it up"' in last.system
     roles = [each["role"] for each in last.body["messages"]]
     assert roles == ["system", "user", "assistant", "user", "assistant", "user"]
     assert last.words.count("<tool_result>") == 3

@@ -39,10 +39,9 @@ class CallIds:
 
 
 def wire_messages(messages: Sequence[Message], connector: Connector) -> list[dict[str, Any]]:
-    native = connector.can("tool_calls")
     ids, made = CallIds(), list[dict[str, Any]]()
     for message in messages:
-        shown = _native(message, connector, ids) if native else _as_text(message)
+        shown = _shown(message, connector, ids)
         if not shown["content"] and not shown.get("tool_calls"):
             continue
         if made and _joins(made[-1], shown):
@@ -68,7 +67,7 @@ def _parts(content: Any) -> list[Any]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-def _native(message: Message, connector: Connector, ids: CallIds) -> dict[str, Any]:
+def _shown(message: Message, connector: Connector, ids: CallIds) -> dict[str, Any]:
     made: dict[str, Any] = {"role": message.role, "content": message.content}
     if not isinstance(message, ChatMessage):
         return made
@@ -94,16 +93,3 @@ def _thinking(given: Thinking | None, connector: Connector) -> Iterator[tuple[st
         yield "thinking_blocks", given.blocks
     elif given.reasoning and connector.type == "openai":
         yield "reasoning_content", given.reasoning
-
-
-def _as_text(message: Message) -> dict[str, Any]:
-    """For a model without tool calls: the conversation in the text form that it answers in."""
-    if not isinstance(message, ChatMessage):
-        return {"role": message.role, "content": message.content}
-    if message.role == "tool":
-        return {"role": "user", "content": f"<tool_result>\n{message.text()}\n</tool_result>"}
-    calls = [
-        f"<tool_call>{json.dumps({'name': call.name, 'arguments': call.arguments}, ensure_ascii=False)}</tool_call>"
-        for call in message.tool_calls
-    ]
-    return {"role": message.role, "content": "\n".join(part for part in (message.text(), *calls) if part)}

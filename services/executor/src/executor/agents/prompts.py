@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from executor.agents.prompt_files import Agent
 from executor.agents.sections import given, identity
 from executor.agents.sections.forms import form
-from executor.agents.sections.means import listed_assistants, listed_processes, listed_tools, means, reach
+from executor.agents.sections.means import explained, listed_assistants, listed_processes, listed_tools, means, reach
 from executor.domain.conversation.chat import Tool
 from executor.domain.conversation.messages import CLOSING, Texts, in_round, talk
 from executor.domain.planning import plain_request
@@ -16,7 +16,7 @@ from executor.domain.run import Run
 from executor.domain.situation.moment import now_text
 from executor.domain.situation.wording import clock_text
 from executor.domain.tasks.tasks import result_of
-from rota_common.material import Frame, frame_of, joined
+from rota_common.material import Frame, frame_of, joined, tagged
 from rota_contracts.messages.execution import Task
 from rota_contracts.messages.trigger import Message, TriggerReceivedV1, TriggerType
 from rota_contracts.robots.robot import Phase, Robot
@@ -43,14 +43,20 @@ def system(
     form: str = "",
     tail: str = "",
     values: Mapping[str, str] | None = None,
+    minimal: bool = False,
 ) -> Message:
-    """The system message. Persona and rules, the agent's own words, `means`, `form`, then what changes: the `tail`.
+    """The system message. Persona and rules, the agent's own words, `means`, `form`, its files of context, then what
+    changes: the `tail`.
 
-    `values`: of the placeholders in the agent's file, beside those of the identity.
+    `values`: of the placeholders in the agent's file, beside those of the identity. `minimal`: for a call by another
+    agent, without the files of context but that of its tools.
     """
     kind = kind or identity.kind_of(agent_id)
+    files = agent.files
     sections = (
         identity.persona(kind, agent_id, robot),
+        "" if minimal else files.mandatory(),
+        "" if minimal else files.persona(),
         identity.rules(robot),
         identity.SAFETY,
         agent.system_prompt({**_values(agent_id, robot, locale), **(values or {})}),
@@ -58,6 +64,7 @@ def system(
         form,
         identity.TAGS,
         identity.language(locale),
+        *(tagged(name, text) for name, text in files.project(minimal=minimal)),
         tail,
         identity.reminder(kind, agent_id, robot),
     )
@@ -78,9 +85,11 @@ def for_phase(
     *,
     about: Mapping[str, str] | None = None,
     closing: int | None = None,
+    in_text: Sequence[Tool] = (),
+    model: str = "",
 ) -> list[Message]:
-    """The messages to a phase's agent. `tools`: what a plan may use. `about`: descriptions of assistants. `closing`: as
-    in `for_task`."""
+    """The messages to a phase's agent. `tools`: what a plan may use. `about`: descriptions of assistants. `closing`,
+    `in_text`, `model`: as in `for_task`."""
     frame = frame_of(run.id, phase)
     first = system(
         agent,
@@ -88,9 +97,9 @@ def for_phase(
         run.robot,
         locale=locale_of(run.execution.trigger, run.robot),
         kind=str(phase),
-        means=_means(run, phase, agent, tools, about or {}),
+        means=_means(run, phase, agent, tools, about or {}) or explained(in_text),
         form=_form(run, phase, texts),
-        tail=_tail(run, frame),
+        tail=_tail(run, frame, model),
         values=_tools(run, tools, about or {}),
     )
     messages = [first, Message(role="user", content=_question(run, phase, texts, frame))]
@@ -99,10 +108,20 @@ def for_phase(
     return [*messages, *_closing(closing), *_feedback(run)]
 
 
-def for_task(run: Run, task: Task, agent: Agent, texts: Texts, *, closing: int | None = None) -> list[Message]:
+def for_task(
+    run: Run,
+    task: Task,
+    agent: Agent,
+    texts: Texts,
+    *,
+    closing: int | None = None,
+    in_text: Sequence[Tool] = (),
+    model: str = "",
+) -> list[Message]:
     """A task with the words that were asked, the results of those before it, and the conversation about it since.
 
-    `closing`: the number of tool iterations after which it is asked for a last time.
+    `closing`: the number of tool iterations after which it is asked for a last time. `in_text`: the tools of a model
+    that has no calls of its own. `model`: the name of the model that reads it.
     """
     frame = frame_of(run.id, "task", task.id)
     result = result_of(run, task.id)
@@ -113,8 +132,9 @@ def for_task(run: Run, task: Task, agent: Agent, texts: Texts, *, closing: int |
         run.robot,
         locale=locale_of(run.execution.trigger, run.robot),
         kind="run",
+        means=explained(in_text),
         form=form("run"),
-        tail=_tail(run, frame, task),
+        tail=_tail(run, frame, model, task),
     )
     parts = (
         given.lessons(run, frame),
@@ -185,8 +205,8 @@ def _form(run: Run, phase: Phase, texts: Texts) -> str:
     return form(str(phase), asked=asked, files=phase is Phase.DELIVERY and bool(given.files(run, texts)))
 
 
-def _tail(run: Run, frame: Frame, task: Task | None = None) -> str:
-    return joined(frame.preamble, f"Now: {now_text(run, task)}")
+def _tail(run: Run, frame: Frame, model: str, task: Task | None = None) -> str:
+    return joined(frame.preamble, f"Now: {now_text(run, task)}", identity.runtime(model))
 
 
 def _question(run: Run, phase: Phase, texts: Texts, frame: Frame) -> str:

@@ -49,32 +49,33 @@ def record_outcome(
     after = lifecycle.apply(run, outcome, now=now, began=began, retry_after=retry_after)
     if after is run:
         return run
-    new_notes = [note for note in notes if note not in after.execution.notes]
+    new_notes = [each for each in notes if each not in after.execution.notes]
     entry = JournalEntry(
         at=now,
         step=current,
         kind=type(outcome).__name__,
         began=began,
         said=said,
-        tools=[_kept(tool, planned=planned) for tool in tools] if said else [],
+        tools=_kept(tools, planned=planned) if said else [],
         data=None if said else to_jsonable_python(outcome),
         notes=new_notes,
         retry_after=retry_after,
         understanding=VERSION if said else 0,
         call=call,
     )
-    after = counted(noted(after, new_notes), call)
-    return _append(after.model_copy(update={"said_bytes": run.said_bytes + _size(said)}), entry)
+    return _append(_sized(counted(noted(after, new_notes), call), said), entry)
 
 
-def _size(said: Text | None) -> int:
-    return 0 if said is None else len(said.inline or "") or (said.ref.size if said.ref else 0)
+def _sized(run: Run, said: Text | None) -> Run:
+    size = 0 if said is None else len(said.inline or "") or (said.ref.size if said.ref else 0)
+    return run.model_copy(update={"said_bytes": run.said_bytes + size})
 
 
-def _kept(tool: Tool, *, planned: bool) -> list[Any]:
-    """A tool, as far as its model's answer is interpreted by it; a plan also by the arguments that it takes."""
-    kept = [tool.name, tool.server, tool.tool, tool.idempotent]
-    return [*kept, outline(tool)] if planned else kept
+def _kept(tools: Sequence[Tool], *, planned: bool) -> list[Any]:
+    """Tools, as far as their model's answer is interpreted by them; a plan also by the arguments that they take."""
+    return [
+        [tool.name, tool.server, tool.tool, tool.idempotent, *([outline(tool)] if planned else [])] for tool in tools
+    ]
 
 
 def noted(run: Run, notes: Sequence[str]) -> Run:

@@ -9,8 +9,9 @@ from executor.agents.connectors import Connector
 from executor.agents.facts import facts
 from executor.agents.prompt_files import Agent, Agents
 from executor.agents.prompts import for_phase, for_task
-from executor.agents.sections.means import text_tools
 from executor.domain.answers.understand import understand
+from executor.domain.conversation.as_text import as_text
+from executor.domain.conversation.ask_person import ASK_PERSON
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.conversation.loop import CAP
 from executor.domain.conversation.messages import references
@@ -41,11 +42,9 @@ from executor.steps.merge_goals import MergeGoals
 from executor.steps.models import Models
 from executor.steps.questions import Questions
 from rota_common.errors import Permanent, Transient
-from rota_common.material import joined
 from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S
 from rota_contracts.messages.execution import Task
 from rota_contracts.messages.text import Text
-from rota_contracts.messages.trigger import Message
 from rota_contracts.messages.usage import ModelCall
 from rota_contracts.robots.robot import Phase
 
@@ -135,7 +134,7 @@ class StepRunner:
         tools = shown if phase is Phase.TASKS else ()
         model, connector = self._model(run, agent)
         about = self.agents.about(assistants(run.robot), team=run.execution.team_id) if plans else {}
-        messages = for_phase(run, phase, agent, agent_id, texts, shown, about=about)
+        messages = for_phase(run, phase, agent, agent_id, texts, shown, about=about, model=connector.model)
         known = facts(run, phase, tools=tools)
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known)
         reply = in_context(await model.complete(prompt), messages)
@@ -146,8 +145,18 @@ class StepRunner:
         closing = step.iteration >= cap
         tools = () if closing else await tools_to_look_up(mine, run.robot, agent)
         model, connector = self._model(run, agent)
-        messages = for_phase(run, step.phase, agent, agent.id, {}, closing=cap if closing else None)
-        messages = with_tools_as_text(messages, tools, connector)
+        in_text = () if connector.can("tool_calls") else tools
+        messages = for_phase(
+            run,
+            step.phase,
+            agent,
+            agent.id,
+            {},
+            closing=cap if closing else None,
+            in_text=in_text,
+            model=connector.model,
+        )
+        messages = messages if connector.can("tool_calls") else as_text(messages)
         known = facts(run, step.phase)
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known, tools)
         reply = in_context(await model.complete(prompt), messages, tools)
@@ -163,12 +172,16 @@ class StepRunner:
         agent = self.agents.assistant(task.executor_id, team=run.execution.team_id)
         cap = agent.max_iterations or CAP
         closing = step.iteration >= cap
-        tools = () if closing else await self._tools_of(run, agent)
+        mine = () if closing else await self._tools_of(run, agent)
+        tools = [*mine, ASK_PERSON] if self._may_ask(run, task, closing) else mine
         model, connector = self._model(run, agent)
         texts = await self._texts(run, task)
-        messages = for_task(run, task, agent, texts, closing=cap if closing else None)
-        messages = with_tools_as_text(messages, tools, connector)
-        known = facts(run, "run", task=task, tools=tools)
+        in_text = () if connector.can("tool_calls") else tools
+        messages = for_task(
+            run, task, agent, texts, closing=cap if closing else None, in_text=in_text, model=connector.model
+        )
+        messages = messages if connector.can("tool_calls") else as_text(messages)
+        known = facts(run, "run", task=task, tools=mine)
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known, tools)
         reply = in_context(await model.complete(prompt), messages, tools, fields=ASKS_A_PERSON)
         return await self._interpret(run, step, reply, tools)
@@ -182,6 +195,10 @@ class StepRunner:
             await keep_output(self.blobs, run, text, inline_limit=0)
         kept = await keep_reply(self.blobs, run, reply.model_dump_json())
         return StepResult(outcome, kept, tools, self.calls.toolset(run).tools.problems(run.robot), reply.call)
+
+    def _may_ask(self, run: Run, task: Task, closing: bool) -> bool:
+        """The result of a plain request goes to the one who asked; what is asked for again is to be a result."""
+        return not closing and not run.attempts and not plain_request.is_request(run, task)
 
     def _model(self, run: Run, agent: Agent) -> tuple[Model, Connector]:
         execution = run.execution
@@ -201,11 +218,3 @@ class StepRunner:
             elif result.output is not None and result.output.ref is not None:
                 wanted.append(result.output)
         return {text.ref.name: await self.blobs.read(text) for text in wanted if text.ref is not None}
-
-
-def with_tools_as_text(messages: list[Message], tools: Sequence[Tool], connector: Connector) -> list[Message]:
-    """The messages to a model that has no tool calls of its own: the system message describes the tools."""
-    if connector.can("tool_calls") or not tools:
-        return messages
-    described = joined(messages[0].text(), text_tools(tools))
-    return [messages[0].model_copy(update={"content": described}), *messages[1:]]

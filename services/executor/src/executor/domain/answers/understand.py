@@ -1,6 +1,5 @@
 """The understanding of a model's reply: reasoning apart, then calls, then the rest for a reader."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,10 +15,8 @@ from rota_common.json_text import parse_json
 
 VERSION = 3
 """The version of this understanding. A journal's entries carry the one that they were made with. 0 took replies as
-they came; 1 took any question to a person, also one that repeats the task; 2 kept no reasoning with
-calls, and took texts of any length and with any character."""
-
-UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+they came; 1 took any question to a person, and no call for one that was JSON alone; 2 kept no reasoning with calls,
+and took texts of any length and with any character."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +34,11 @@ def understand(reply: ModelReply, tools: Sequence[Tool] = (), *, version: int = 
     own (`with_quoted`)."""
     if version == 0:
         return Understood(reply.text, tuple(reply.calls), reply.reasoning)
-    answer, inner = split_reasoning(UNPRINTABLE.sub("", reply.text) if version > 2 else reply.text)
+    answer, inner = split_reasoning(reply.text)
     reasoning = "\n".join(part for part in (reply.reasoning, inner) if part)
     calls = [call.model_copy(update={"name": own_name(call.name, tools)}) for call in reply.calls]
     if not calls:
-        found = text_calls(answer, tools)
+        found = text_calls(answer, tools, bare=version > 1)
         own = [call for call in found.calls if call.source not in reply.quoted]
         calls = [
             ToolCall(id=f"text-{number}", name=own_name(call.name, tools), arguments=call.arguments)

@@ -1,5 +1,6 @@
 """An agent's answer, ready to be parsed as a step's outcome."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,7 +9,9 @@ from executor.domain.answers.forms import echo_problem, in_form, without_echoes
 from executor.domain.answers.names import is_known
 from executor.domain.answers.sanitise import sanitised
 from executor.domain.answers.silence import MARK, without_mark
+from executor.domain.answers.text_calls import bare_call
 from executor.domain.answers.understand import Understood, understand
+from executor.domain.conversation.ask_person import ASK_PERSON
 from executor.domain.conversation.chat import ModelReply, Thinking, Tool, ToolCall
 from executor.domain.lifecycle import MAX_ATTEMPTS
 from executor.domain.planning.parsing import UnusableAnswer
@@ -16,6 +19,7 @@ from executor.domain.run import Run
 from executor.domain.steps import AskAgent, RunTurn
 from rota_common.json_text import extract_json
 
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 LENGTH_LIMIT = 100_000
 """Characters of what a run keeps in its record; results and reports may be longer, as they are kept by reference."""
 
@@ -66,7 +70,7 @@ def answer_of(run: Run, step: AskAgent | RunTurn, said: ModelReply, tools: Seque
     found = understand(said, callable_now, version=version)
     if version == 0:
         return Answer(found.text, found.calls)
-    text = found.text
+    text = UNPRINTABLE.sub("", found.text) if version > 2 else found.text
     if said.repeats_prompt:
         raise UnusableAnswer("expected an answer of its own, got the instructions back")
     if said.echoes:
@@ -86,6 +90,8 @@ def _of_turn(
             f"expected a call of {name} as a call, got JSON that only looks like one: use the tool's call, "
             'or answer <tool_call>{"name": "…", "arguments": {…}}</tool_call>'
         )
+    if not found.calls and version > 1 and (call := bare_call(text)) and call.name == ASK_PERSON.name:
+        raise UnusableAnswer("expected the result itself, got a question to a person, which can't be asked now")
     wanted = not text.strip() and not tools and step.iteration > 0 and MARKERS.search(said.text) is not None
     form = in_form(text) if "need_input" in text else ""
     return Answer(

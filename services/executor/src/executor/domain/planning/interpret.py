@@ -8,6 +8,7 @@ from pydantic_core import to_jsonable_python
 
 from executor.domain.answers.understand import VERSION
 from executor.domain.conversation import loop
+from executor.domain.conversation.ask_person import question_of
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.outcomes import (
     GoalsSet,
@@ -76,10 +77,10 @@ def interpret(
             case RunTurn():
                 outcome = _turn(run, step, found, tools, kept)
             case AskAgent(phase):
-                if phase is not Phase.DELIVERY:  # a report may be long: it is kept by reference
-                    found.check_length(found.text)
                 question = parsing.needs_input(found.text)
                 outcome = NeedsInput(question) if question else _phase(run, phase, found, tools, kept)
+                if not isinstance(outcome, Written):  # whose text may be long: it is kept by reference
+                    found.check_length(found.text)
     except parsing.UnusableAnswer as error:
         return Unusable(str(error) + STOPPED.get(said.stopped, ""))
     if not isinstance(outcome, GoalsSet | Planned | Thought):  # the others are texts
@@ -93,6 +94,9 @@ def interpret(
 
 def _turn(run: Run, step: RunTurn, said: Answer, tools: Sequence[Tool], kept: LargeTexts) -> Outcome:
     task, text = step.task, said.text
+    if said.version > 1 and (question := question_of(said.calls)) is not None:
+        said.check_length(question)
+        return _question(run, task, question)
     if said.calls and (tools or step.iteration == 0):
         said.check_length(json.dumps([call.arguments for call in said.calls]))
         text = excerpt(text, LENGTH_LIMIT) if said.version > 2 else text
@@ -102,16 +106,19 @@ def _turn(run: Run, step: RunTurn, said: Answer, tools: Sequence[Tool], kept: La
         text = loop.limit_text(step.iteration, text)
     if question := parsing.needs_input(said.form or text):
         said.check_length(question)
-        if said.version > 1 and not run.attempts and repeats(question, _asked(run, task)):
-            raise parsing.UnusableAnswer(PROBLEM)
-        return NeedsInput(question)
+        return _question(run, task, question) if said.version > 1 else NeedsInput(question)
     if not text.strip():
         raise parsing.UnusableAnswer(f"expected the result of the task from {task.executor_id}, got an empty answer")
     return TaskAnswered(task.id, kept.text(text, room(run)))
 
 
-def _asked(run: Run, task: Task) -> str:
-    return f"{given_input(run.execution.trigger)}\n{task.description}"
+def _question(run: Run, task: Task, question: str) -> Outcome:
+    """A question to a person; one that only repeats what was asked never waits for somebody."""
+    if not question:
+        raise parsing.UnusableAnswer("expected a question to the person, got an empty one: say what you need to know")
+    if repeats(question, f"{given_input(run.execution.trigger)}\n{task.description}"):
+        raise parsing.UnusableAnswer(PROBLEM)
+    return NeedsInput(question)
 
 
 def _phase(run: Run, phase: Phase, said: Answer, tools: Sequence[Tool], kept: LargeTexts) -> Outcome:
@@ -122,7 +129,10 @@ def _phase(run: Run, phase: Phase, said: Answer, tools: Sequence[Tool], kept: La
         case Phase.INSPIRATION:
             clock = run.robot.robot_config.clock
             context = trigger.input.clock or clock_context(trigger.received_at, clock.tz if clock else "UTC")
-            return Inspired(InspirationReport(clock=context, content=said.readable(parsing.report(text))))
+            report = said.readable(parsing.report(text))
+            if said.version > 1 and not run.attempts and (missing := parsing.missing_sections(report)):
+                raise parsing.UnusableAnswer(f"expected the six sections with their headings, missing: {missing}")
+            return Inspired(InspirationReport(clock=context, content=report))
         case Phase.GOALS:
             if reason := nothing_to_do(extract_json(text)):
                 return NothingToDo(reason)
@@ -144,9 +154,9 @@ def _written(said: Answer, kept: LargeTexts) -> Outcome:
     draft = parsing.draft(said.text, plain=said.version > 0)
     said.check_length(draft.summary + "".join(each.model_dump_json() for each in draft.attachments))
     body, silent = said.sendable(draft.body)
-    said.check_words(body)
     if silent:
         return NothingToDo(SILENT)
+    said.check_words(body)
     summary = said.readable(draft.summary)
     return Written(DeliveryContent(summary=summary, body=kept.text(body), attachments=draft.attachments))
 

@@ -153,7 +153,7 @@ async def test_a_temporary_failure_is_transient_and_not_stored(
 ) -> None:
     model.script = lambda asked: Reply(429)
     async with system.executor(**settings):
-        with pytest.raises(Transient, match="RateLimitError"):
+        with pytest.raises(Transient, match="429, too many requests"):
             await ask(system, a_call())
         model.script = lambda asked: "now"
         assert (await ask(system, a_call())).content == "now"

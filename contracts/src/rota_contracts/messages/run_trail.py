@@ -7,7 +7,8 @@ from rota_contracts.model import Instant, Name, Part
 
 
 class ReadTrail(Part):
-    """Request to the executor: the trail of an execution, or of one step by its number, with all its words."""
+    """Request to the executor: the trail of an execution, or of one step by its number, with its words up to
+    50,000 characters."""
 
     team_id: Name
     execution_id: str

@@ -12,10 +12,10 @@ from rota_contracts.messages.execution import excerpt
 from rota_contracts.messages.replay import Decision
 from rota_contracts.messages.run_trail import ReadTrail, TrailReply, TrailStep
 
-SHORT, WHOLE = 300, 200_000
-"""Characters of a model's words in a trail, and in a trail of one step."""
+SHORT, WHOLE = 300, 50_000
+"""Characters of a model's words in a trail, and in a trail of one step: an answer stays below the limit of a message."""
 
-MOST_STEPS = 400
+MOST_STEPS = 150
 """Steps of one answer: the newest."""
 
 

@@ -1,4 +1,5 @@
-"""`python -m tests.real_model`: a person's twenty plain requests, at the bare model in one call each and at a robot."""
+"""`python -m tests.real_model`: a person's twenty plain requests, at the bare model in one call each and at a robot;
+then twenty runs of four robots."""
 
 import argparse
 import json
@@ -16,27 +17,31 @@ from rota_common import topology
 from rota_common.runtime.embedded_servers import mongod, nats_server
 from rota_common.testing.long_run import run_in_folder
 from tests.integration.path.harness import System
+from tests.real_model import robots
 from tests.real_model.clerk import ALIEN, Answer, a_clerk, asked, bare
 from tests.real_model.counter import Counter, counting
 from tests.real_model.requests import REQUESTS, Request
 
 MOST_CALLS = 6
 Row = tuple[Request, Answer, Answer]
+Found = tuple[list[Row], list[robots.Row]]
 
 
-async def answers(folder: Path, url: str, model: str, wanted: Sequence[Request]) -> list[Row]:
-    """Each request with the bare model's answer and the robot's; each line is printed when it is there."""
+async def answers(folder: Path, url: str, model: str, wanted: Sequence[Request], with_robots: bool) -> Found:
+    """Each request with the bare model's answer and the robot's, then runs of four robots; each line is printed when it
+    is there."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     rows = []
     async with counting(url, folder / "model.jsonl") as counter, _clerk(folder, counter, model) as system:
         for request in wanted:
             alone = await bare(url, model, request)
             calls, tokens = counter.calls, counter.tokens
-            robots = await asked(system, request)
-            robots.calls, robots.tokens = counter.calls - calls, counter.tokens - tokens
-            rows.append((request, alone, robots))
+            mine = await asked(system, request)
+            mine.calls, mine.tokens = counter.calls - calls, counter.tokens - tokens
+            rows.append((request, alone, mine))
             print(_line(*rows[-1]), flush=True)
-    return rows
+        runs = await robots.rows(system, lambda row: print(robots.line(row), flush=True)) if with_robots else []
+    return rows, runs
 
 
 @asynccontextmanager
@@ -55,14 +60,14 @@ def figures(rows: Sequence[Row]) -> dict[str, float]:
     return {
         "requests": len(rows),
         "bare_right": sum(request.right(alone.text) for request, alone, _ in rows),
-        "right": sum(request.right(robots.text) for request, _, robots in rows),
-        "failed": sum(bool(robots.failed) for *_, robots in rows),
-        "alien": sum(any(mark in robots.text for mark in ALIEN) for *_, robots in rows),
-        "calls_median": median(robots.calls for *_, robots in rows),
-        "calls_most": max(robots.calls for *_, robots in rows),
-        "tokens": sum(robots.tokens for *_, robots in rows),
+        "right": sum(request.right(mine.text) for request, _, mine in rows),
+        "failed": sum(bool(mine.failed) for *_, mine in rows),
+        "alien": sum(any(mark in mine.text for mark in ALIEN) for *_, mine in rows),
+        "calls_median": median(mine.calls for *_, mine in rows),
+        "calls_most": max(mine.calls for *_, mine in rows),
+        "tokens": sum(mine.tokens for *_, mine in rows),
         "bare_tokens": sum(alone.tokens for _, alone, _ in rows),
-        "seconds_median": round(median(robots.seconds for *_, robots in rows), 1),
+        "seconds_median": round(median(mine.seconds for *_, mine in rows), 1),
         "bare_seconds_median": round(median(alone.seconds for _, alone, _ in rows), 1),
     }
 
@@ -72,13 +77,13 @@ def good(found: dict[str, float]) -> bool:
     return found["right"] >= found["bare_right"] and found["alien"] == 0 and found["calls_most"] <= MOST_CALLS
 
 
-def _line(request: Request, alone: Answer, robots: Answer) -> str:
+def _line(request: Request, alone: Answer, mine: Answer) -> str:
     def shown(answer: Answer) -> str:
         mark = "right" if request.right(answer.text) else "WRONG"
         return f"{mark} {answer.seconds:5.1f} s {answer.calls} calls {answer.tokens:5} tokens"
 
-    text = robots.failed or " ".join(robots.text.split())
-    return f"{request.name:<15} bare: {shown(alone)}; robot: {shown(robots)} | {text[:140]}"
+    text = mine.failed or " ".join(mine.text.split())
+    return f"{request.name:<15} bare: {shown(alone)}; robot: {shown(mine)} | {text[:140]}"
 
 
 def main() -> int:
@@ -86,7 +91,8 @@ def main() -> int:
     url = os.environ.get("ROTA_TEST_MODEL_URL", "")
     parser.add_argument("--url", default=url, help="of a server with OpenAI's protocol (default $ROTA_TEST_MODEL_URL)")
     parser.add_argument("--model", default=os.environ.get("ROTA_TEST_MODEL", "default"), help="its name there")
-    parser.add_argument("--only", help="names of requests, with commas between")
+    parser.add_argument("--only", help="names of requests, with commas between; none: -")
+    parser.add_argument("--requests-alone", action="store_true", help="without the runs of the four robots")
     parser.add_argument("--keep", action="store_true", help="keep the folder with every call, whatever comes")
     given = parser.parse_args()
     if not given.url:
@@ -96,10 +102,15 @@ def main() -> int:
 
     async def work(folder: Path) -> bool:
         print(f"logs in {folder}", flush=True)
-        rows = await answers(folder, given.url.rstrip("/"), given.model, wanted)
-        found = figures(rows)
-        print(json.dumps(found))
-        return good(found)
+        rows, runs = await answers(folder, given.url.rstrip("/"), given.model, wanted, not given.requests_alone)
+        well = True
+        if rows:
+            print(json.dumps(figures(rows)))
+            well = good(figures(rows))
+        if runs:
+            print(json.dumps(robots.figures(runs)))
+            well = well and robots.good(robots.figures(runs))
+        return well
 
     return 0 if run_in_folder("rota-real-model-", work, keep=given.keep) else 1
 

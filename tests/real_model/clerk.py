@@ -22,9 +22,17 @@ from tests.integration.path.harness import System, a_system
 from tests.real_model.requests import Request
 
 CLERK = "clerk"
+STRICT = """---
+teams: ["*"]
+options: {temperature: 0}
+---
+You judge the results of $role by the rules and by what was asked, and let nothing wrong pass.
+"""
+"""A judge of its own, which a robot names."""
+
 PATIENCE_S = 600.0
 LOOK_S = 1.0
-ALIEN = ("<think", "<tool_call", "</", '```json\n{"check"', "«", "material ")
+ALIEN = ("<think", "<tool_call", "</", '```json\n{"check"', "<material-")
 """Tags, frames and templates: none of them may be in what is delivered."""
 
 
@@ -67,18 +75,21 @@ async def asked(system: System, request: Request) -> Answer:
     began, had = monotonic(), len(system.hooks.received)
     message = {"action": "task.add", "messages": [{"role": "user", "content": request.words}]}
     started = await system.api.intervene(CLERK, message)
-    run = await _over_or_waiting(system, started)
+    run = await over_or_waiting(system, started)
     found = Answer(seconds=monotonic() - began)
     if run["status"] != ExecStatus.COMPLETED:
         question = (run.get("question") or {}).get("question")
         found.failed = f"{run['status']}: {run.get('error') or question}"
+        if run["status"] == ExecStatus.WAITING:
+            await system.api.control(f"/executions/{run['execution_id']}", "stop", "a person has nothing to add")
+            await until_finished(system.api, started, timeout=PATIENCE_S)
         return found
     await system.hooks.wait(had + 1)
     found.text = str(system.hooks.received[-1].body["data"].get("body", system.hooks.received[-1].body["data"]))
     return found
 
 
-async def _over_or_waiting(system: System, started: dict[str, Any]) -> dict[str, Any]:
+async def over_or_waiting(system: System, started: dict[str, Any]) -> dict[str, Any]:
     """A run that asks the person back has no answer: they have said all they know."""
     over = asyncio.create_task(until_finished(system.api, started, timeout=PATIENCE_S))
     while not over.done():
@@ -105,7 +116,10 @@ async def a_clerk(folder: Path, url: str, model: str, **servers: str) -> AsyncIt
     }
     server["args"] = ["-m", "tests.real_model.calculator"]
     (mcp / "calculator.yaml").write_text(json.dumps(server))
-    os.environ["ROTA_MCP_DIR"] = str(mcp)
+    agents = folder / "agents"
+    agents.mkdir()
+    (agents / "strict.md").write_text(STRICT)
+    os.environ |= {"ROTA_MCP_DIR": str(mcp), "ROTA_AGENTS_DIR": str(agents)}
     environ = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": os.environ.get("ROTA_TEST_MODEL_KEY", "local")}
     settings: dict[str, Any] = servers | {"connector": "openai", "environ": environ | {"OPENAI_MODEL": model}}
     async with a_system(folder / "rota", runtime=Runtime(fetch_timeout=0.3), **settings) as system:

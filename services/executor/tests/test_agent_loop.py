@@ -78,6 +78,16 @@ async def test_the_assistant_sees_that_a_tool_is_unknown_and_it_is_not_called() 
     assert shown[0] == f"error: there is no tool shell: expected one of {names}"
 
 
+async def test_the_last_attempt_has_no_tools() -> None:
+    wrong = '{"name": "translate", "arguments": {"to": "es"}}'
+    shop = StepHarness(ScriptedModel(wrong, wrong, "Buenos días"))
+    run = await shop.task_done(one_task())
+    assert output(run) == "Buenos días"
+    assert [bool(prompt.tools) for prompt in shop.model.prompts] == [True, True, False]
+    shop = StepHarness(ScriptedModel(wrong, wrong, wrong))
+    assert (await shop.task_done(one_task())).execution.results[0].status == "failed"
+
+
 async def test_an_answer_with_nothing_but_refused_calls_is_thought_over_at_once() -> None:
     shop = StepHarness(ScriptedModel(calls(("shell", {})), "I can't."))
     run = await shop.task_done(one_task())

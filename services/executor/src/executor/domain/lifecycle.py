@@ -182,6 +182,11 @@ def fail(run: Run, reason: str, now: datetime) -> Run:
     return run.with_execution(error=run.execution.error or reason, phase=Phase.LEARNING)
 
 
+def is_last_attempt(run: Run) -> bool:
+    """Does the step fail unless its next answer can be used? A turn gets no tools then: it is to be a result."""
+    return run.attempts + 1 >= MAX_ATTEMPTS
+
+
 def learns_nothing(run: Run) -> str | None:
     """Why the learner isn't asked; None if it is."""
     if run.execution.executor_mode is not ExecutorMode.STANDARD:

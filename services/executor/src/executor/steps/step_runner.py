@@ -15,6 +15,7 @@ from executor.domain.conversation.ask_person import ASK_PERSON
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.conversation.loop import CAP
 from executor.domain.conversation.messages import references
+from executor.domain.lifecycle import is_last_attempt
 from executor.domain.outcomes import Outcome, StepDelayed, StepFailed
 from executor.domain.planning import plain_request
 from executor.domain.planning.answer import thinking_of
@@ -172,7 +173,7 @@ class StepRunner:
         agent = self.agents.assistant(task.executor_id, team=run.execution.team_id)
         cap = agent.max_iterations or CAP
         closing = step.iteration >= cap
-        mine = () if closing else await self._tools_of(run, agent)
+        mine = () if closing or is_last_attempt(run) else await self._tools_of(run, agent)
         tools = [*mine, ASK_PERSON] if self._may_ask(run, task, closing) else mine
         model, connector = self._model(run, agent)
         texts = await self._texts(run, task)

@@ -78,11 +78,8 @@ def answer_of(run: Run, step: AskAgent | RunTurn, said: ModelReply, tools: Seque
         text = without_echoes(text, said.echoes)
     if isinstance(step, AskAgent):
         return Answer(in_form(text), silent=found.silent, version=version)
-    if version > 1 and tools and not found.calls and run.attempts + 1 < MAX_ATTEMPTS and (call := bare_call(text)):
-        raise UnusableAnswer(
-            f"expected the result itself, or a call of one of {', '.join(tool.name for tool in tools)}; got a call of "
-            f"{call.name}, and there is no such tool"
-        )
+    if version > 1 and (tools or run.attempts) and not found.calls and (call := bare_call(text)):
+        raise UnusableAnswer(f"expected the result itself, got a call of {call.name}: there is no such tool")
     return _of_turn(step, found, said, text, tools, version)
 
 

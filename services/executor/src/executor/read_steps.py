@@ -13,7 +13,7 @@ from rota_contracts.messages.replay import Decision
 from rota_contracts.messages.run_trail import ReadTrail, TrailReply, TrailStep
 
 SHORT, WHOLE = 300, 50_000
-"""Characters of a model's words in a trail, and in a trail of one step: an answer stays below the limit of a message."""
+"""Characters of a model's words in a trail, and in that of one step. An answer stays below a message's limit."""
 
 MOST_STEPS = 150
 """Steps of one answer: the newest."""

@@ -70,6 +70,26 @@ def test_a_run_a_robot_or_the_team_is_controlled(
     assert json.loads(command(action, *words, "--json")[1]) == result
 
 
+def test_a_trail_shows_words_outcome_model_and_tokens(gateway: Gateway, command: Command) -> None:
+    call = {"model": "small", "usage": {"tokens_in": 812, "tokens_out": 9, "tokens_cached": 640}, "seconds": 1.4}
+    step = {"number": 4, "at": "2026-03-02T09:00:00Z", "step": "ask goals", "outcome": "GoalsSet"}
+    words = {"made": "goals: Score it", "wrote": "## Goals\nScore it", "reasoning": "Hm.", "calls": [], "call": call}
+    unmeasured = step | {"number": 5, "made": "", "call": call | {"usage": None}}
+    gateway.responses["/executions/e1/trail"] = {"found": True, "steps": [step | words, unmeasured], "left_out": 2}
+    code, out, _ = command("executions", "trail", "e1", "--step", "4")
+    assert code == 0
+    assert out.splitlines() == [
+        "(2 earlier steps left out)",
+        "  4  2026-03-02 09:00:00  ask goals  [small, 812 (640 cached) + 9 tokens, 1.4 s]",
+        "     thought: Hm.",
+        "     wrote: ## Goals",
+        "       Score it",
+        "     → goals: Score it",
+        "  5  2026-03-02 09:00:00  ask goals  [small, tokens unknown, 1.4 s]",
+        "     → GoalsSet",
+    ]
+
+
 def test_an_equal_replay_ends_with_the_verdict(gateway: Gateway, command: Command) -> None:
     gateway.responses["/executions/e1/replay"] = {"found": True, "same": True, "decisions": [DECIDED]}
     code, out, _ = command("replay", "e1")

@@ -142,6 +142,11 @@ class Api:
         path = f"{self._team}/executions/{execution_id}/replay"
         return await self._json("POST", path, timeout=REPLAY_TIMEOUT_S)
 
+    async def trail(self, execution_id: str, step: int | None) -> Json:
+        params = {} if step is None else {"step": str(step)}
+        path = f"{self._team}/executions/{execution_id}/trail"
+        return await self._json("GET", path, params=params, timeout=REPLAY_TIMEOUT_S)
+
     async def put_knowledge(self, collection: str, entries: list[dict[str, str]]) -> None:
         """`{id, title, content}` of each; at most 100 of them."""
         await self._json("POST", f"{self._team}/kb/{quote(collection, safe='')}", json={"entries": entries})

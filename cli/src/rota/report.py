@@ -7,6 +7,7 @@ from rota.report_tasks import text_of, work
 from rota.timestamps import duration_text, utc_time
 from rota_contracts.messages.delivery import DeliveryReply
 from rota_contracts.messages.execution import Execution
+from rota_contracts.messages.usage import ModelUsage
 
 
 def report(run: Execution, delivery: DeliveryReply | None = None) -> Iterator[str]:
@@ -40,6 +41,10 @@ def _head(run: Execution) -> Iterator[str]:
         yield f'answer    rota answer {run.execution_id} "…"'
     if run.error:
         yield f"error     {run.error}"
+    if run.delayed:
+        yield f"waits     ⚠ {run.delayed}"
+    if run.usage.calls:
+        yield f"models    {_usage(run.usage)}"
     if run.skipped:
         yield f"skipped   {run.skipped}"
     yield from (f"note      {note}" for note in run.notes)
@@ -74,3 +79,9 @@ def _lessons(run: Execution) -> list[str]:
         return []
     lessons = [f"{lesson.type.value}: {lesson.content}" for lesson in learning.lessons]
     return lessons + [line for line in (learning.skipped, learning.error) if line]
+
+
+def _usage(used: ModelUsage) -> str:
+    unknown = f", {used.unmeasured} calls without numbers" if used.unmeasured else ""
+    tokens = f"{used.tokens_in} + {used.tokens_out} tokens ({used.tokens_cached} cached)"
+    return f"{', '.join(used.models)}: {used.calls} calls, {tokens}, {used.seconds:g} s{unknown}"

@@ -25,6 +25,7 @@ from rota_contracts.messages import (
     retry,
     robot_facts,
     robot_state,
+    run_trail,
     secrets,
     targets,
     trigger,
@@ -162,6 +163,7 @@ CALL_AGENT      = question("call_agent",      agent.CallAgent,          agent.Ag
 CHECK_RULES     = question("check_rules",     validation.CheckRules,    validation.RulesReply,    to="validator", asked_by="executor")
 CHECK_GOALS     = question("check_goals",     learning.CheckGoals,      learning.GoalsReply,      to="learner",   asked_by="executor", timeout=60)
 REPLAY          = question("replay",          replay.ReplayExecution, replay.ReplayReply, to="executor", asked_by="trigger-gateway", timeout=30)
+READ_TRAIL      = question("read_trail",      run_trail.ReadTrail,    run_trail.TrailReply,       to="executor", asked_by="trigger-gateway", timeout=30)
 CONTROL         = question("control",         control.Control,          control.ControlReply,         to="executor",  asked_by="trigger-gateway")
 INTERVENE       = question("intervene",       control.Intervene,        control.InterveneReply,         to="executor",  asked_by="trigger-gateway")
 MAY_DELIVER     = question("may_deliver",     delivery.MayDeliver,      delivery.DeliveryPermission,     to="executor",  asked_by="delivery-center")

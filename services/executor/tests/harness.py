@@ -208,7 +208,7 @@ class StepHarness:
         if not isinstance(step, AskAgent | RunTurn | BeginCalls | MakeCalls):
             return journal.record_outcome(run, outcome_of(run, step), now=self.clock())
         async for result in self.run_step(run, step):
-            given: Any = {"said": result.reply, "tools": result.tools, "notes": result.problems}
+            given: Any = {"said": result.reply, "tools": result.tools, "notes": result.problems, "call": result.call}
             run = journal.record_outcome(run, result.outcome, now=self.clock(), **given)
         return run
 

@@ -141,7 +141,8 @@ async def test_what_goes_wrong_with_the_agent_is_in_its_answer(
         refused = await ask(system, a_call())
         unknown = await ask(system, a_call("c2", "rota.unknown"))
         without = await ask(system, a_call("c3", model="gpt"))
-    assert refused.error.startswith("model scripted of connector scripted: AuthenticationError")
+    assert refused.error.startswith("model scripted at 127.0.0.1:")
+    assert "refuses the request (401, the key is refused)" in refused.error
     assert KEY not in refused.error
     assert unknown.error == "there is no agent rota.unknown: add rota.unknown.md to ROTA_AGENTS_DIR"
     assert without.error.endswith("not 'gpt'")
@@ -152,7 +153,7 @@ async def test_a_temporary_failure_is_transient_and_not_stored(
 ) -> None:
     model.script = lambda asked: Reply(429)
     async with system.executor(**settings):
-        with pytest.raises(Transient, match="RateLimitError"):
+        with pytest.raises(Transient, match="429, too many requests"):
             await ask(system, a_call())
         model.script = lambda asked: "now"
         assert (await ask(system, a_call())).content == "now"

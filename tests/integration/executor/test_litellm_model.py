@@ -11,7 +11,8 @@ from executor.agents.connectors import Connector
 from executor.domain.conversation.chat import ChatMessage, ModelReply, Tool, ToolCall
 from executor.ports import Prompt
 from rota_common.errors import Permanent, Transient
-from rota_common.testing.openai_server import Calls, OpenAIServer, Reply, openai_server
+from rota_common.testing.model_answers import Completion
+from rota_common.testing.openai_server import OpenAIServer, Reply, openai_server
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.messages.trigger import Message
 
@@ -36,7 +37,7 @@ async def failure(server: OpenAIServer, given: Prompt | None = None) -> Exceptio
 
 
 async def test_the_agents_options_go_before_the_connectors_parameters(server: OpenAIServer) -> None:  # CL-10
-    assert await LitellmModel().complete(prompt(server)) == ModelReply(text="hello")
+    assert (await LitellmModel().complete(prompt(server))).text == "hello"
     (asked,) = server.asked
     assert asked.body["messages"] == [{"role": "user", "content": "Hi!"}]
     assert (asked.body["model"], asked.body["temperature"], asked.body["max_tokens"]) == ("small", 0.1, 50)
@@ -46,11 +47,11 @@ async def test_the_agents_options_go_before_the_connectors_parameters(server: Op
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
-async def test_what_passes_is_transient_and_asked_once(server: OpenAIServer, status: int) -> None:
+async def test_what_passes_is_transient_and_asked_once(server: OpenAIServer, status: int) -> None:  # EX-61
     server.script = lambda asked: Reply(status, "busy")
     error = await failure(server)
     assert isinstance(error, Transient)
-    assert str(error).startswith("model small of connector mine: ")
+    assert str(error).startswith(f"model small at 127.0.0.1:{server.url.split(':')[2][:-3]} can't answer now ({status}")
     assert (error.after, len(server.asked)) == (None, 1)  # retries belong to the bus
 
 
@@ -84,19 +85,23 @@ async def test_a_server_that_does_not_answer_in_time_is_transient(server: OpenAI
         return ""
 
     server.script = never
-    assert isinstance(await failure(server, prompt(server, timeout=0.2)), Transient)
+    error = await failure(server, prompt(server, timeout=0.2))
+    assert isinstance(error, Transient)
+    assert str(error).endswith("doesn't answer (timeout)")
     forever.set()
 
 
 async def test_a_server_that_is_not_there_is_transient(server: OpenAIServer) -> None:
     given = prompt(server)
     away = dataclasses.replace(given, connector=dataclasses.replace(given.connector, host="http://127.0.0.1:9/v1"))
-    assert isinstance(await failure(server, away), Transient)
+    error = await failure(server, away)
+    assert isinstance(error, Transient)
+    assert str(error) == "model small at 127.0.0.1:9 doesn't answer (connection refused)"
 
 
 async def test_an_answer_without_text_is_an_empty_one(server: OpenAIServer) -> None:
     server.script = lambda asked: ""
-    assert await LitellmModel().complete(prompt(server)) == ModelReply()
+    assert (await LitellmModel().complete(prompt(server))).model_copy(update={"call": None}) == ModelReply()
 
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -104,9 +109,11 @@ TOOLS = [Tool("web__weather", "web", "weather", "The weather of a city.", SCHEMA
 
 
 async def test_tools_go_along_and_calls_of_them_come_back(server: OpenAIServer) -> None:
-    server.script = lambda asked: Calls([("web__weather", {"city": "Bern"}), ("web__now", "")], text="Let me look.")
+    server.script = lambda asked: Completion(
+        [("web__weather", {"city": "Bern"}), ("web__now", "")], text="Let me look."
+    )
     said = await LitellmModel().complete(dataclasses.replace(prompt(server), tools=TOOLS))
-    assert said == ModelReply(
+    assert said.model_copy(update={"call": None}) == ModelReply(
         text="Let me look.",
         calls=[
             ToolCall(id="call_1", name="web__weather", arguments={"city": "Bern"}),
@@ -118,14 +125,14 @@ async def test_tools_go_along_and_calls_of_them_come_back(server: OpenAIServer) 
 
 
 async def test_the_reasoning_that_a_server_sets_apart_comes_back(server: OpenAIServer) -> None:  # EX-45
-    server.script = lambda asked: Calls([("web__now", {})], text="Let me look.", reasoning="What time is it?")
+    server.script = lambda asked: Completion([("web__now", {})], text="Let me look.", reasoning="What time is it?")
     said = await LitellmModel().complete(dataclasses.replace(prompt(server), tools=TOOLS))
     assert (said.text, said.reasoning) == ("Let me look.", "What time is it?")
 
 
 @pytest.mark.parametrize("given", ['{"city": ', "[1]", "Bern", "NaN"])
 async def test_arguments_that_are_no_object_are_kept_as_they_came(server: OpenAIServer, given: str) -> None:
-    server.script = lambda asked: Calls([("web__weather", given)])
+    server.script = lambda asked: Completion([("web__weather", given)])
     said = await LitellmModel().complete(dataclasses.replace(prompt(server), tools=TOOLS))
     assert said.calls == [ToolCall(id="call_1", name="web__weather", arguments={"_unreadable": given})]
 

@@ -137,22 +137,23 @@ async def test_a_model_that_is_busy_is_asked_again_when_it_says(
     await steps.close()
     assert (done.status, done.error) == (ExecStatus.COMPLETED, None)
     assert kinds(model) == dict.fromkeys(ANSWERS, 1) | {"goals": 3}
-    delayed = [message.data.decode() for message in steps.messages if b"model scripted of connector" in message.data]
+    delayed = [message.data.decode() for message in steps.messages if b"model scripted at" in message.data]
     assert len(delayed) == 2
 
 
 async def test_a_model_server_that_is_away_is_waited_for(
     system: Harness, model: OpenAIServer, settings: dict[str, Any]
-) -> None:
+) -> None:  # EX-61
     environ = settings["environ"] | {"MODEL_HOST": "http://127.0.0.1:9/v1"}
-    steps = await Listener.to(system.nats_url, catalog.ACTIVITY.subject(TEAM, MEMBER))
     async with system.executor(**settings | {"environ": environ}):
         await system.request()
-        await steps.received(2)
-        assert b"InternalServerError" in steps.messages[1].data or b"APIConnectionError" in steps.messages[1].data
+        waiting = await system.until(lambda execution: execution.delayed is not None)
+    assert waiting.delayed is not None
+    expected = "model scripted at 127.0.0.1:9 doesn't answer (connection refused), next try at "
+    assert waiting.delayed.startswith(expected)
     async with system.executor(**settings):
-        assert (await system.over()).status is ExecStatus.COMPLETED
-    await steps.close()
+        done = await system.over()
+    assert (done.status, done.delayed) == (ExecStatus.COMPLETED, None)
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
@@ -165,7 +166,7 @@ async def test_a_model_that_refuses_fails_the_run_with_the_reason(
         done = await system.over()
     assert (done.status, kinds(model)) == (ExecStatus.FAILED, {"goals": 1})
     assert done.error is not None
-    assert done.error.startswith("model scripted of connector scripted: ")
+    assert done.error.startswith("model scripted at 127.0.0.1:")
     assert "no such thing" in done.error
 
 

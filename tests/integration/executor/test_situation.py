@@ -13,7 +13,8 @@ from executor.domain.planning.parsing import SECTIONS
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.testing.bus import short_ack_wait
 from rota_common.testing.crash import crash
-from rota_common.testing.openai_server import Calls, ModelRequest, OpenAIServer, openai_server
+from rota_common.testing.model_answers import Completion
+from rota_common.testing.openai_server import ModelRequest, OpenAIServer, openai_server
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.goal_merge import Waiting
@@ -165,7 +166,7 @@ async def test_what_was_looked_up_before_a_crash_is_not_looked_up_again(
     tools = Web()
     monkeypatch.setattr("executor.adapters.real.McpTools", lambda servers, *, secrets: tools)
     await system.keep(a_robot(config={"resources": {"agents": ["experts.scorer"], "mcp": [{"id": "web"}]}}, rev=2))
-    looks, script = Calls([("web__search", {"q": "Globex"})]), Script("inspiration", inspiration=[REPORT] * 2)
+    looks, script = Completion([("web__search", {"q": "Globex"})]), Script("inspiration", inspiration=[REPORT] * 2)
     model.script = lambda asked: script(asked) if asked.body["messages"][-1]["role"] == "tool" else looks
     first = await system.start(**settings)
     await system.request("c1", type="clock")

@@ -15,7 +15,8 @@ from executor.adapters.in_memory import ScriptedTools
 from executor.domain.conversation.chat import Tool
 from executor.ports import ToolFailed
 from rota_common.testing.crash import crash
-from rota_common.testing.openai_server import Calls, OpenAIServer, openai_server
+from rota_common.testing.model_answers import Completion
+from rota_common.testing.openai_server import OpenAIServer, openai_server
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import TEAM, a_robot
 from rota_contracts.catalog import process_subject
@@ -66,7 +67,7 @@ class Payments:
 @pytest.fixture
 async def model() -> AsyncIterator[OpenAIServer]:
     plan = json.dumps({"tasks": PLAN})
-    script = Script(tasks=[plan], **{SCORING: [Calls([("crm__lookup", {"name": "Globex"})]), "87 of 100"]})
+    script = Script(tasks=[plan], **{SCORING: [Completion([("crm__lookup", {"name": "Globex"})]), "87 of 100"]})
     async with openai_server(script) as server:
         yield server
 

@@ -8,8 +8,10 @@ from rota.client import Api, ApiError, Json
 from rota.output import JsonFlag, say, say_json, table
 from rota.report import report
 from rota.running import with_api
+from rota.trail import trail_lines
 from rota_contracts.messages.delivery import DeliveryReply
 from rota_contracts.messages.execution import ExecStatus, Execution
+from rota_contracts.messages.run_trail import TrailReply
 
 app = typer.Typer(help="List the team's runs, show one, or retry some.", invoke_without_command=True)
 
@@ -62,6 +64,21 @@ def show(execution_id: Annotated[str, typer.Argument(help="As in `rota execution
         return
     attempts = None if delivery is None else DeliveryReply.model_validate(delivery)
     for line in report(Execution.model_validate(found), attempts):
+        say(line)
+
+
+@app.command(epilog="Example: `rota executions trail 0c6f…`, then `rota executions trail 0c6f… --step 4`")
+def trail(
+    execution_id: Annotated[str, typer.Argument(help="As in `rota executions`.")],
+    step: Annotated[int | None, typer.Option(min=1, help="One step by its number, with all its words.")] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Show what the models wrote in a run, step by step, and what was made of it; with model, tokens and seconds."""
+    found = with_api(lambda api: api.trail(execution_id, step))
+    if json:
+        say_json(found)
+        return
+    for line in trail_lines(TrailReply.model_validate(found)):
         say(line)
 
 

@@ -33,7 +33,13 @@ def replay(
 
 def _row(decision: Decision) -> tuple[object, ...]:
     differs = decision.replayed is not None
-    return "≠" if differs else "=", utc_time(decision.at), decision.step, decision.outcome, decision.replayed
+    return (
+        "≠" if differs else "=",
+        utc_time(decision.at),
+        decision.step,
+        decision.made or decision.outcome,
+        decision.replayed,
+    )
 
 
 def _verdict(replayed: ReplayReply) -> str:

@@ -48,6 +48,7 @@ class Round(Part):
     """One completion of the model within a turn, with its tool calls. Without any, it is the answer of the turn."""
 
     text: str = ""
+    thinking: Text | None = Field(default=None, description="the reasoning before the calls, as its provider wants it")
     uses: list[ToolUse] = []
     at: Instant | None = None
 

@@ -12,6 +12,7 @@ from rota_contracts.messages.memory import SharedEntry
 from rota_contracts.messages.run_history import Intervention, PendingQuestion, PhaseTime
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import ExecutorMode, Message, RejectReason, TriggerReceivedV1
+from rota_contracts.messages.usage import ModelUsage
 from rota_contracts.messages.validation import ValidationResult, ValidationRule
 from rota_contracts.model import Instant, Json, Name, Part, Payload
 from rota_contracts.robots.clock import ClockContext
@@ -167,6 +168,8 @@ class Execution(Part):
     question: PendingQuestion | None = Field(default=None, description="status waiting: the question to a person")
     deadline_at: Instant | None = Field(default=None, description="when it is ended if it is still working")
     skipped: str | None = Field(default=None, description="why the run had nothing to do")
+    usage: ModelUsage = Field(default=ModelUsage(), description="calls of models by its agents, without judges")
+    delayed: str | None = Field(default=None, description="what its step waits for, as long as it does")
 
 
 class ExecutionSummary(Part):

@@ -11,11 +11,13 @@ class ReplayExecution(Part):
 
 
 class Decision(Part):
-    """One decision of a run and its outcome. `replayed` is the decision of the replay, where it differs."""
+    """One decision of a run and its outcome, also in words. `replayed` is the decision of the replay, where it
+    differs."""
 
     at: Instant
     step: str
     outcome: str
+    made: str = ""
     replayed: str | None = None
 
 

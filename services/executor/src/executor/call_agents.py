@@ -12,6 +12,7 @@ from executor.agents.prompt_files import Agent, Agents
 from executor.agents.prompts import DEFAULT_LOCALE, locale_of, system
 from executor.domain.answers.forms import echoes, in_form, without_echoes
 from executor.domain.answers.understand import understand
+from executor.domain.planning.answer import LENGTH_LIMIT
 from executor.domain.run import Run
 from executor.ports import Calls, Prompt, Runs
 from executor.steps.models import Models
@@ -165,6 +166,8 @@ class CallAgents:
         known = _facts(request, run) if run else {"words": request.messages[-1].text()}
         prompt = Prompt(messages, connector, request.timeout, request.call_id, agent.options, known)
         text = understand(await model.complete(prompt)).text
+        if len(text) > LENGTH_LIMIT:
+            raise Permanent(f"expected at most {LENGTH_LIMIT} characters of agent {agent_id}, got {len(text)}")
         own = without_echoes(text, echoes(text, messages[0].text()))
         return text, extract_json(in_form(own)), connector.model or connector.id
 

@@ -29,6 +29,7 @@ def build_handlers(use: UseCases, *, slots: int) -> Router:
     router.answer(catalog.LIST_EXECUTIONS, use.read.page)
     router.answer(catalog.CHECK_SLOTS, use.read.slots)
     router.answer(catalog.REPLAY, use.replay)
+    router.answer(catalog.READ_TRAIL, use.steps)
     return router
 
 

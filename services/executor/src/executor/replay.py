@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 
 from executor.domain import journal, lifecycle, phases
 from executor.domain.conversation.chat import ModelReply, Tool
+from executor.domain.outcome_words import in_words
 from executor.domain.outcomes import OUTCOMES, Outcome
 from executor.domain.planning.interpret import LargeTexts, interpret
 from executor.domain.run import JournalEntry, Run, Signal
@@ -52,12 +53,12 @@ def replay(
     for entry, reply in zip(entries, replies, strict=True):
         step, kind = describe(lifecycle.next_step(run)), entry.kind
         try:
-            run, kind = _apply(run, entry, reply, inbox)
+            run, kind, made = _apply(run, entry, reply, inbox)
         except Exception as error:  # whatever it is, it is the difference
             return _differs(decisions, entry, f"{step}: {type(error).__name__}: {error}")
         if (step, kind) != (entry.step, entry.kind):
             return _differs(decisions, entry, f"{step}: {kind}")
-        decisions.append(Decision(at=entry.at, step=entry.step, outcome=entry.kind))
+        decisions.append(Decision(at=entry.at, step=entry.step, outcome=entry.kind, made=made))
     if difference := first_difference(execution, run.execution):
         return ReplayReply(difference=difference, decisions=decisions)
     return ReplayReply(same=True, decisions=decisions)
@@ -69,26 +70,28 @@ def _differs(decisions: list[Decision], entry: JournalEntry, replayed: str) -> R
     return ReplayReply(difference=text, decisions=[*decisions, decided])
 
 
-def _apply(run: Run, entry: JournalEntry, reply: str, inbox: Mapping[str, Signal]) -> tuple[Run, str]:
-    """The run after an entry is applied again, and the kind of entry that this makes."""
+def _apply(run: Run, entry: JournalEntry, reply: str, inbox: Mapping[str, Signal]) -> tuple[Run, str, str]:
+    """The run after an entry is applied again, the kind of entry that this makes, and its outcome in words."""
     match entry.kind:
         case journal.SIGNAL:
-            return control.apply_signal(run, _signal(entry, inbox), now=entry.at), entry.kind
+            signal = _signal(entry, inbox)
+            return control.apply_signal(run, signal, now=entry.at), entry.kind, signal.action
         case journal.PARKED:
-            return control.park(run, now=entry.at), entry.kind
+            return control.park(run, now=entry.at), entry.kind, ""
         case journal.GRANTED:
-            return control.grant(run, int(entry.data), now=entry.at), entry.kind
+            return control.grant(run, int(entry.data), now=entry.at), entry.kind, ""
         case journal.TAKEN_OVER:
-            return tasks.take_over(run, now=entry.at, already_done=entry.data or ()), entry.kind
+            return tasks.take_over(run, now=entry.at, already_done=entry.data or ()), entry.kind, ""
         case journal.EXPIRED:
-            return control.expire(run, now=entry.at), entry.kind
+            return control.expire(run, now=entry.at), entry.kind, ""
         case journal.FINISHED:
-            return lifecycle.finish(run, ExecStatus(entry.data), now=entry.at), entry.kind
+            return lifecycle.finish(run, ExecStatus(entry.data), now=entry.at), entry.kind, str(entry.data)
     outcome = _outcome(run, entry, reply)
     after = lifecycle.apply(run, outcome, now=entry.at, began=entry.began, retry_after=entry.retry_after)
     size = len(reply) if entry.said is not None else 0
-    after = journal.noted(after, entry.notes)
-    return after.model_copy(update={"said_bytes": run.said_bytes + size}), type(outcome).__name__
+    after = journal.counted(journal.noted(after, entry.notes), entry.call)
+    after = after.model_copy(update={"said_bytes": run.said_bytes + size})
+    return after, type(outcome).__name__, in_words(outcome)
 
 
 def _signal(entry: JournalEntry, inbox: Mapping[str, Signal]) -> Signal:

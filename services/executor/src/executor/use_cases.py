@@ -15,6 +15,7 @@ from executor.heartbeat import Heartbeat
 from executor.ports import Adapters
 from executor.publish import EventPublisher
 from executor.read_executions import ReadExecutions
+from executor.read_steps import ReadSteps
 from executor.replay import Replay
 from executor.settings import Settings
 from executor.signals import SendSignal, StopRobot, TakeResult
@@ -45,6 +46,7 @@ class UseCases:
     read: ReadExecutions
     permission: DecidePermission
     replay: Replay
+    steps: ReadSteps
 
     @classmethod
     def over(
@@ -107,4 +109,5 @@ class UseCases:
             read=ReadExecutions(runs=runs),
             permission=DecidePermission(runs=runs, clock=clock),
             replay=Replay(runs=runs, blobs=adapters.blobs),
+            steps=ReadSteps(runs=runs, blobs=adapters.blobs),
         )

@@ -217,6 +217,7 @@ class RunWorker:
                     said=result.reply,
                     tools=result.tools,
                     notes=result.problems,
+                    call=result.call,
                 )
                 await self.publisher.step_finished(run, result.outcome)
                 if _worth_saving(run, result.outcome):

@@ -9,7 +9,7 @@ import pytest
 
 from rota_common.clock import now
 from rota_common.testing.in_memory_bus import InMemoryBus
-from rota_contracts.catalog import LIST_EXECUTIONS, READ_EXECUTION
+from rota_contracts.catalog import LIST_EXECUTIONS, READ_EXECUTION, READ_TRAIL
 from rota_contracts.messages.execution import (
     ExecStatus,
     Execution,
@@ -22,6 +22,7 @@ from rota_contracts.messages.execution import (
     TaskStatus,
 )
 from rota_contracts.messages.run_history import Intervention
+from rota_contracts.messages.run_trail import ReadTrail, TrailReply, TrailStep
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import ExecutorMode, TriggerInput, TriggerReceivedV1, TriggerType
 from rota_contracts.robots.robot import Phase
@@ -128,6 +129,23 @@ def executor(acme: Gateway) -> Executor:
     acme.bus.answer(READ_EXECUTION, stub.read)
     acme.bus.answer(LIST_EXECUTIONS, stub.list)
     return stub
+
+
+async def test_a_trail_is_read_by_those_who_read_executions(acme: Gateway) -> None:
+    async def read(question: ReadTrail) -> TrailReply:
+        step = TrailStep(number=1, at=AT, step="ask goals", outcome="GoalsSet", wrote="password=abc-123-secret")
+        known = question.execution_id == "e1" and question.team_id == "acme"
+        return TrailReply(found=known, steps=[step] if question.step in (None, 1) else [])
+
+    acme.bus.answer(READ_TRAIL, read)
+    found = await acme.call("GET", "/v1/teams/acme/executions/e1/trail")
+    assert [step["step"] for step in found.json()["steps"]] == ["ask goals"]
+    assert "abc-123-secret" not in found.text
+    missing = [
+        (await acme.call("GET", f"/v1/teams/acme/executions/{path}")).status_code
+        for path in ("e2/trail", "e1/trail?step=2", "e1/trail?step=0")
+    ]
+    assert missing == [404, 404, 422]
 
 
 async def test_executions_are_read_from_the_executor(acme: Gateway, executor: Executor) -> None:  # TG-21

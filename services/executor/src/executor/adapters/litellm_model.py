@@ -2,24 +2,28 @@
 
 import asyncio
 import importlib
-import json
 import os
 from collections.abc import Sequence
+from time import monotonic
 from typing import Any
 
-from executor.domain.conversation.chat import ChatMessage, ModelReply, Tool, ToolCall, whole_characters
+from executor.adapters.model_failures import causes, refused, unavailable
+from executor.adapters.wire_messages import wire_messages
+from executor.agents.connectors import Connector
+from executor.domain.conversation.chat import ModelReply, Tool, ToolCall, whole_characters
 from executor.domain.conversation.loop import UNREADABLE
 from executor.ports import Prompt
 from rota_common.errors import Permanent, Transient
 from rota_common.json_text import parse_json
 from rota_common.runtime.logs import logger
-from rota_contracts.messages.trigger import Message
+from rota_contracts.messages.usage import ModelCall, Usage
 
 STEP_HEADER = "x-rota-step-id"
 
 
 class LitellmModel:
-    """`load` once the service is up: importing litellm takes seconds and a hundred megabytes."""
+    """`load` before it is needed: importing litellm takes seconds, in which hardly anything else runs, and a hundred
+    megabytes."""
 
     def __init__(self) -> None:
         self._litellm: Any = None
@@ -37,13 +41,13 @@ class LitellmModel:
 
     async def complete(self, prompt: Prompt) -> ModelReply:
         await self.load()
-        connector = prompt.connector
+        connector, began = prompt.connector, monotonic()
         try:
             answer = await self._litellm.acompletion(
                 model=f"{connector.type}/{connector.model}",
                 api_key=connector.key or None,
                 api_base=connector.host or None,
-                messages=[_message(message) for message in prompt.messages],
+                messages=wire_messages(prompt.messages, connector),
                 timeout=prompt.timeout,
                 num_retries=0,
                 max_retries=0,
@@ -52,44 +56,63 @@ class LitellmModel:
             )
         except Exception as error:  # litellm's errors are sorted by `_named`, and a bug is raised again there
             raise self._named(error, prompt) from error
+        if not answer.choices:
+            return ModelReply(call=_call_of(answer, connector, monotonic() - began))
         message = answer.choices[0].message
-        calls = [_call(call, number) for number, call in enumerate(message.tool_calls or [], start=1)]
-        reasoning = str(getattr(message, "reasoning_content", None) or "")
-        return ModelReply(text=str(message.content or ""), calls=calls, reasoning=reasoning)
+        return ModelReply(
+            text=str(message.content or ""),
+            calls=[_call(call, number) for number, call in enumerate(message.tool_calls or [], start=1)],
+            reasoning=str(getattr(message, "reasoning_content", None) or ""),
+            blocks=[dict(block) for block in getattr(message, "thinking_blocks", None) or []],
+            stopped=_stopped(answer.choices[0].finish_reason),
+            call=_call_of(answer, connector, monotonic() - began),
+        )
 
     def _named(self, error: Exception, prompt: Prompt) -> Exception:
-        """Which kind of failure it is; the text names the connector and never the key."""
+        """Which kind of failure it is, as `model_failures` words it."""
         openai = self._litellm.exceptions.openai  # all of litellm's errors about an answer are openai's at heart
-        reason = f"model {prompt.connector.model} of connector {prompt.connector.id}: {type(error).__name__}"
-        if isinstance(error, openai.APIConnectionError) or _passes(getattr(error, "status_code", None)):
-            self._log.warning("model failed", reason=reason, causes=_causes(error))
+        status = getattr(error, "status_code", None)
+        if isinstance(error, openai.APIConnectionError) or _passes(status):
+            reason = unavailable(prompt.connector, error, status)
+            self._log.warning("model failed", reason=reason, causes=causes(error))
             return Transient(reason, after=_retry_after(error))
         if isinstance(error, openai.OpenAIError):
-            text = str(getattr(error, "message", error)).replace(prompt.connector.key or "\0", "[REDACTED]")
-            return Permanent(f"{reason}: {text[:500]}")
+            return Permanent(refused(prompt.connector, error, status))
         return error
-
-
-def _causes(error: BaseException) -> list[str]:
-    """The kinds of its causes, without their texts, which may contain addresses and keys. litellm reports whatever it
-    doesn't know as a failed connection, its own mistakes too."""
-    found = list[str]()
-    cause = error.__cause__ or error.__context__
-    while cause is not None and len(found) < 8:
-        found.append(type(cause).__name__)
-        cause = cause.__cause__ or cause.__context__
-    return found
 
 
 def _options(prompt: Prompt) -> dict[str, Any]:
     """The agent's options go before the connector's; a model without tool calls gets no tools."""
     options = {**prompt.connector.parameters, **prompt.options}
     options["extra_headers"] = {**options.get("extra_headers", {}), STEP_HEADER: prompt.step_id}
+    if prompt.connector.type == "anthropic" and ("thinking" in options or "reasoning_effort" in options):
+        options.pop("temperature", None)  # refused beside thinking, whatever an agent's file says
     if prompt.tools and prompt.connector.can("tool_calls"):
         # Left to look for MCP servers of its own among the tools, litellm imports its whole proxy, and wants another
         # version of the MCP SDK than ours (docs/decisions/0007).
         return {**options, "tools": _tools(prompt.tools), "_skip_mcp_handler": True}
     return {name: value for name, value in options.items() if name not in ("tools", "tool_choice")}
+
+
+def _stopped(reason: object) -> str:
+    return "" if reason in (None, "stop", "tool_calls", "function_call") else str(reason)
+
+
+def _call_of(answer: Any, connector: Connector, seconds: float) -> ModelCall:
+    return ModelCall(model=connector.model, usage=_usage(getattr(answer, "usage", None)), seconds=round(seconds, 3))
+
+
+def _usage(given: Any) -> Usage | None:
+    """None where the provider reports nothing: litellm makes zeros of that."""
+    numbers = [getattr(given, name, None) for name in ("prompt_tokens", "completion_tokens")]
+    cached = getattr(getattr(given, "prompt_tokens_details", None), "cached_tokens", None)
+    if not any(isinstance(number, int) and number > 0 for number in numbers):
+        return None
+    return Usage(tokens_in=_count(numbers[0]), tokens_out=_count(numbers[1]), tokens_cached=_count(cached))
+
+
+def _count(number: object) -> int:
+    return max(number, 0) if isinstance(number, int) else 0
 
 
 def _tools(tools: Sequence[Tool]) -> list[dict[str, Any]]:
@@ -100,25 +123,6 @@ def _tools(tools: Sequence[Tool]) -> list[dict[str, Any]]:
         }
         for tool in tools
     ]
-
-
-def _message(message: Message) -> dict[str, Any]:
-    """In OpenAI's form, where the arguments of a call are JSON text."""
-    made: dict[str, Any] = {"role": message.role, "content": message.content}
-    if not isinstance(message, ChatMessage):
-        return made
-    if message.tool_calls:
-        made["tool_calls"] = [
-            {
-                "id": call.id,
-                "type": "function",
-                "function": {"name": call.name, "arguments": json.dumps(call.arguments, ensure_ascii=False)},
-            }
-            for call in message.tool_calls
-        ]
-    if message.tool_call_id is not None:
-        made["tool_call_id"] = message.tool_call_id
-    return made
 
 
 def _call(call: Any, number: int) -> ToolCall:

@@ -14,6 +14,7 @@ from executor.adapters.nats_processes import NatsProcesses
 from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.adapters.rehearsal_model import RehearsalModel
 from executor.adapters.team_files import TeamFiles
+from executor.agents.connectors import REHEARSAL
 from executor.ports import Adapters
 from executor.settings import Settings
 from rota_common.bus.robots import Robots
@@ -28,13 +29,15 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
     """MongoDB, NATS, litellm and the MCP servers, prepared and probed by `service`."""
     mongo = Mongo.of(settings, "executor")
     runs, calls = MongoRuns(mongo.database, keep=timedelta(days=settings.keep_days)), MongoCalls(mongo.database)
-    servers = load_servers(settings.mcp_dir, os.environ if environ is None else environ)
+    model, servers = LitellmModel(), load_servers(settings.mcp_dir, os.environ if environ is None else environ)
     files = TeamFiles(attachments=Attachments(service.bus), ask=service.ask, clock=service.runtime.clock)
     tools = McpTools(servers, secrets=asked_of_the_gateway(service.ask), files=files)
     service.on_start(runs.prepare)
     service.on_start(calls.prepare)
     service.on_start(lambda: check_kept(service.bus, keep_days=settings.keep_days))
     service.probe("mongo", mongo.ping)
+    if settings.connector != REHEARSAL:
+        service.on_start(model.load)
 
     async def close() -> None:
         await asyncio.gather(tools.close(), mongo.close(), return_exceptions=True)
@@ -45,7 +48,7 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
         blobs=Blobs(service.bus),
         files=files,
         robots=Robots(service.bus),
-        model=LitellmModel(),
+        model=model,
         rehearsal=RehearsalModel(),
         tools=tools,
         processes=NatsProcesses(service.bus),

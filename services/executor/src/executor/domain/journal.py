@@ -17,6 +17,7 @@ from executor.domain.steps import AskAgent, describe
 from executor.domain.tasks import promised_calls, tasks
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.text import Text
+from rota_contracts.messages.usage import ModelCall
 
 SIGNAL, PARKED, GRANTED, TAKEN_OVER, FINISHED = "word", "parked", "granted", "taken over", "finished"
 EXPIRED = "expired"
@@ -34,11 +35,12 @@ def record_outcome(
     said: Text | None = None,
     tools: Sequence[Tool] = (),
     notes: Sequence[str] = (),
+    call: ModelCall | None = None,
 ) -> Run:
     """`lifecycle.apply`, with an entry; an outcome that the run doesn't wait for leaves none.
 
     `step`: the one it belongs to, by `describe`; the outcome of another step than the current one comes too late.
-    Outcomes that name what they answer need none. `notes` are noted on the execution, each once.
+    Outcomes that name what they answer need none. `notes` are noted on the execution, each once, and `call` is counted.
     """
     next_step = lifecycle.next_step(run)
     current, planned = describe(next_step), isinstance(next_step, AskAgent)
@@ -47,31 +49,41 @@ def record_outcome(
     after = lifecycle.apply(run, outcome, now=now, began=began, retry_after=retry_after)
     if after is run:
         return run
-    new_notes = [note for note in notes if note not in after.execution.notes]
+    new_notes = [each for each in notes if each not in after.execution.notes]
     entry = JournalEntry(
         at=now,
         step=current,
         kind=type(outcome).__name__,
         began=began,
         said=said,
-        tools=[_kept(tool, planned=planned) for tool in tools] if said else [],
+        tools=_kept(tools, planned=planned) if said else [],
         data=None if said else to_jsonable_python(outcome),
         notes=new_notes,
         retry_after=retry_after,
         understanding=VERSION if said else 0,
+        call=call,
     )
+    return _append(_sized(counted(noted(after, new_notes), call), said), entry)
+
+
+def _sized(run: Run, said: Text | None) -> Run:
     size = 0 if said is None else len(said.inline or "") or (said.ref.size if said.ref else 0)
-    return _append(noted(after, new_notes).model_copy(update={"said_bytes": run.said_bytes + size}), entry)
+    return run.model_copy(update={"said_bytes": run.said_bytes + size})
 
 
-def _kept(tool: Tool, *, planned: bool) -> list[Any]:
-    """A tool, as far as its model's answer is interpreted by it; a plan also by the arguments that it takes."""
-    kept = [tool.name, tool.server, tool.tool, tool.idempotent]
-    return [*kept, outline(tool)] if planned else kept
+def _kept(tools: Sequence[Tool], *, planned: bool) -> list[Any]:
+    """Tools, as far as their model's answer is interpreted by them; a plan also by the arguments that they take."""
+    return [
+        [tool.name, tool.server, tool.tool, tool.idempotent, *([outline(tool)] if planned else [])] for tool in tools
+    ]
 
 
 def noted(run: Run, notes: Sequence[str]) -> Run:
     return run.with_execution(notes=[*run.execution.notes, *notes]) if notes else run
+
+
+def counted(run: Run, call: ModelCall | None) -> Run:
+    return run.with_execution(usage=run.execution.usage.plus(call)) if call else run
 
 
 def record_signals(run: Run, *, now: datetime) -> Run:

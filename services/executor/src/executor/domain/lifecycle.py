@@ -50,7 +50,7 @@ from executor.domain.steps import (
 )
 from executor.domain.tasks import tasks
 from rota_contracts.ids import derived_id
-from rota_contracts.messages.execution import ExecStatus, Execution, LearningResult
+from rota_contracts.messages.execution import ExecStatus, Execution, LearningResult, excerpt
 from rota_contracts.messages.run_history import PendingQuestion
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import ExecutorMode
@@ -61,6 +61,9 @@ MAX_ATTEMPTS = 3
 
 MAX_FAILURES = 20
 """Temporary failures of one step before it fails: about an hour, as the delays grow."""
+
+DELAY_LIMIT = 500
+"""Characters of a reason that a delayed execution shows."""
 
 PHASES_OF: dict[type[object], tuple[Phase, ...]] = {
     Inspired: (Phase.INSPIRATION,),
@@ -268,11 +271,13 @@ def _unusable(run: Run, reason: str, now: datetime) -> Run:
     attempts = run.attempts + 1
     if attempts >= MAX_ATTEMPTS:
         return fail(run, f"{run.execution.phase}: {reason} ({attempts} attempts)", now)
-    return run.model_copy(update={"feedback": reason, "attempts": attempts, "retry_at": None})
+    again = run.model_copy(update={"feedback": reason, "attempts": attempts, "retry_at": None})
+    return again.with_execution(delayed=None)
 
 
 def _delayed(run: Run, reason: str, delay: timedelta, now: datetime) -> Run:
     failures = run.failures + 1
     if failures >= MAX_FAILURES:
         return fail(run, f"{run.execution.phase}: {reason} ({failures} attempts)", now)
-    return run.model_copy(update={"failures": failures, "retry_at": now + delay})
+    shown = f"{excerpt(reason, DELAY_LIMIT)}, next try at {now + delay:%H:%M:%S} UTC"
+    return run.model_copy(update={"failures": failures, "retry_at": now + delay}).with_execution(delayed=shown)

@@ -87,11 +87,12 @@ class Written:
 
 @dataclass(frozen=True)
 class Thought:
-    """The assistant wants tools."""
+    """The assistant wants tools. `thinking`: its reasoning before that, which goes back to it with their results."""
 
     task_id: str
     text: str
     uses: list[ToolUse]
+    thinking: Text | None = None
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from rota_contracts.messages.conversation import Round
 from rota_contracts.messages.execution import Execution
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import Message
+from rota_contracts.messages.usage import ModelCall
 from rota_contracts.messages.validation import RulesReply
 from rota_contracts.model import Instant, Json, Part
 from rota_contracts.robots.robot import Robot
@@ -75,7 +76,8 @@ class JournalEntry(Part):
 
     A model's answer is kept unparsed (`said`, with the `tools` that it could call), so that a replay interprets it
     again; everything else as `data`. `notes`: added to the execution's. `began`: when the step began. `retry_after` in
-    seconds. `understanding`: the version of what made the outcome of the answer (`answers.understand`).
+    seconds. `call`: what the call of a model took. `understanding`: the version of what made the outcome of the
+    answer (`answers.understand`).
     """
 
     at: Instant
@@ -88,6 +90,7 @@ class JournalEntry(Part):
     notes: list[str] = []
     retry_after: float = 0.0
     understanding: int = 0
+    call: ModelCall | None = None
 
 
 class Merge(Part):
@@ -196,7 +199,8 @@ class Run(Part):
     def step_reset(self) -> "Run":
         """The same run with its step's attempts, failures and requests reset."""
         fresh = {"feedback": "", "attempts": 0, "failures": 0, "retry_at": None}
-        return self.model_copy(update={**fresh, "waiting": Waiting.NOTHING, "asked_at": None, "asks": 0})
+        reset = self.model_copy(update={**fresh, "waiting": Waiting.NOTHING, "asked_at": None, "asks": 0})
+        return reset if self.execution.delayed is None else reset.with_execution(delayed=None)
 
     def with_execution(self, **changes: object) -> "Run":
         """The same run with changes in its public execution."""

@@ -11,6 +11,9 @@ from rota_contracts.messages.trigger import Message
 ASKS_A_PERSON = ("question",)
 """The fields of a form that an assistant's result may take; everything else in a result is its own."""
 
+LONG_LINE, REPEATED_LINES = 60, 3
+"""Characters of a line, and lines, that make a text a repetition of its prompt."""
+
 
 def in_context(
     reply: ModelReply, messages: Sequence[Message], tools: Sequence[Tool] = (), *, fields: Sequence[str] | None = None
@@ -22,4 +25,11 @@ def in_context(
     prompt = "\n".join(message.text() for message in messages if message.role == "system")
     found = echoes(split_reasoning(reply.text)[0], prompt)
     copied = [(key, value) for key, value in found if fields is None or key in fields]
-    return reply.model_copy(update={"echoes": copied}) if copied else reply
+    update = ({"echoes": copied} if copied else {}) | ({"repeats_prompt": True} if repeats(reply.text, prompt) else {})
+    return reply.model_copy(update=update) if update else reply
+
+
+def repeats(text: str, prompt: str) -> bool:
+    """Does the text have several long lines of the prompt? One, such as a duty, may be quoted."""
+    lines = {line.strip() for line in prompt.splitlines()}
+    return sum(1 for line in lines if len(line) >= LONG_LINE and line in text) >= REPEATED_LINES

@@ -32,7 +32,13 @@ async def tools_to_look_up(tools: Tools, robot: Robot, agent: Agent) -> Sequence
     return [tool for tool in await tools.list(robot) if tool.idempotent and agent.may_use(tool)]
 
 
-async def look_up(tools: Tools, reply: Understood, offered: Sequence[Tool], *, step_id: str, team: str) -> Outcome:
+THINKING_LIMIT = 100_000
+"""Characters of reasoning that are kept with a round; signed reasoning can't be shortened."""
+
+
+async def look_up(
+    tools: Tools, reply: Understood, offered: Sequence[Tool], *, step_id: str, team: str, thinking: str = ""
+) -> Outcome:
     """Make all calls of a reply at once; a failure is shown to the agent like any other answer."""
     uses = uses_of(reply.calls, offered, step_id=step_id)
     try:
@@ -42,7 +48,8 @@ async def look_up(tools: Tools, reply: Understood, offered: Sequence[Tool], *, s
     if problem:
         return Unusable(problem)
     made = await asyncio.gather(*(_call(tools, use, team) for use in uses))
-    return LookedUp(Round(text=excerpt(reply.text, OUTPUT_LIMIT), uses=list(made)))
+    kept = Text(inline=thinking) if 0 < len(thinking) <= THINKING_LIMIT else None
+    return LookedUp(Round(text=excerpt(reply.text, OUTPUT_LIMIT), thinking=kept, uses=list(made)))
 
 
 async def _call(tools: Tools, use: ToolUse, team: str) -> ToolUse:

@@ -18,6 +18,7 @@ from executor.domain.conversation.messages import references
 from executor.domain.lifecycle import is_last_attempt
 from executor.domain.outcomes import Outcome, StepDelayed, StepFailed
 from executor.domain.planning import plain_request
+from executor.domain.planning.answer import thinking_of
 from executor.domain.planning.interpret import LargeTexts, interpret
 from executor.domain.planning.resources import assistants
 from executor.domain.run import Run, Situation
@@ -48,6 +49,7 @@ from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S
 from rota_contracts.messages.execution import Task
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import Message
+from rota_contracts.messages.usage import ModelCall
 from rota_contracts.robots.robot import Phase
 
 
@@ -55,13 +57,14 @@ from rota_contracts.robots.robot import Phase
 class StepResult:
     """An outcome; where it comes of a model's `reply`, also that, and the `tools` that the model could call.
 
-    `problems`: why it couldn't call others; noted on the run.
+    `problems`: why it couldn't call others; noted on the run. `call`: what the model's took.
     """
 
     outcome: Outcome
     reply: Text | None = None
     tools: Sequence[Tool] = ()
     problems: Sequence[str] = ()
+    call: ModelCall | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,7 +177,9 @@ class StepRunner:
         reply = in_context(await model.complete(prompt), messages, tools)
         found = understand(reply, tools)
         if found.calls and tools:
-            return StepResult(await look_up(mine, found, tools, step_id=step.step_id, team=run.execution.team_id))
+            team, thinking = run.execution.team_id, thinking_of(reply)
+            looked = await look_up(mine, found, tools, step_id=step.step_id, team=team, thinking=thinking)
+            return StepResult(looked, call=reply.call)
         return await self._interpret(run, step, reply, ())
 
     async def _run_turn(self, run: Run, step: RunTurn) -> StepResult:
@@ -224,7 +229,7 @@ class StepRunner:
         for text in texts.large:
             await keep_output(self.blobs, run, text, inline_limit=0)
         kept = await keep_reply(self.blobs, run, reply.model_dump_json())
-        return StepResult(outcome, kept, tools, self.calls.toolset(run).tools.problems(run.robot))
+        return StepResult(outcome, kept, tools, self.calls.toolset(run).tools.problems(run.robot), reply.call)
 
     def _may_ask(self, run: Run, task: Task, closing: bool) -> bool:
         """The result of a plain request goes to the one who asked; what is asked for again is to be a result."""

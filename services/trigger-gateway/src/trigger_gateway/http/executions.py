@@ -5,10 +5,11 @@ from typing import Annotated
 from fastapi import Query
 
 from rota_common.redaction import model_without_credentials
-from rota_contracts.catalog import LIST_EXECUTIONS, READ_DELIVERY, READ_EXECUTION, REPLAY
+from rota_contracts.catalog import LIST_EXECUTIONS, READ_DELIVERY, READ_EXECUTION, READ_TRAIL, REPLAY
 from rota_contracts.messages.delivery import DeliveryReply, ReadDelivery
 from rota_contracts.messages.execution import ExecStatus, Execution, ExecutionPage, ListExecutions, ReadExecution
 from rota_contracts.messages.replay import ReplayExecution, ReplayReply
+from rota_contracts.messages.run_trail import ReadTrail, TrailReply
 from rota_contracts.model import Name
 from trigger_gateway import rpc
 from trigger_gateway.http.auth_routes import team_router
@@ -50,6 +51,24 @@ async def read_delivery(team: Name, execution_id: str, use: UseCasesDep) -> Deli
         text = f"team {team} has no delivery of execution {execution_id}: it may not have been requested yet"
         raise NotFound("delivery_not_found", text)
     return read
+
+
+@router.get(
+    "/executions/{execution_id}/trail",
+    summary="Read an execution's trail: what its models wrote, and what was made of it",
+)
+async def read_trail(
+    team: Name,
+    execution_id: str,
+    use: UseCasesDep,
+    step: Annotated[int | None, Query(ge=1, description="the number of one step, for all its words")] = None,
+) -> TrailReply:
+    read = await rpc.call(use.ask, READ_TRAIL, ReadTrail(team_id=team, execution_id=execution_id, step=step))
+    if not read.found:
+        raise NotFound("execution_not_found", f"team {team} has no execution {execution_id}: it may still be queued")
+    if step is not None and not read.steps:
+        raise NotFound("step_not_found", f"execution {execution_id} has no step {step}: the trail numbers them from 1")
+    return model_without_credentials(read)
 
 
 @router.post(

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator
 
 from rota_contracts.messages.trigger import Message
+from rota_contracts.messages.usage import ModelCall
 from rota_contracts.model import Json, Part
 
 
@@ -40,22 +41,38 @@ class ToolCall(Part):
     arguments: dict[str, Json] = {}
 
 
+class Thinking(Part):
+    """A model's reasoning before it calls tools, which its provider wants back with the results: as text, or as
+    `blocks` that the provider has signed. Another model than `model` gets none of it."""
+
+    model: CleanText = ""
+    reasoning: CleanText = ""
+    blocks: list[Json] = []
+
+
 class ModelReply(Part):
-    """A model's reply: text, calls of tools, or both. `reasoning`: what its provider sets apart.
+    """A model's reply: text, calls of tools, or both. `reasoning`: what its provider sets apart, and `blocks` the same
+    as signed by it. `stopped`: why the provider ended it early, in OpenAI's words. `call`: what it took.
 
     What it was found to repeat of its prompt is stored with it, because a replay has no prompt: `quoted`, calls in its
-    text that others wrote, and `echoes`, fields and texts of the form's own example.
+    text that others wrote, `echoes`, fields and texts of the form's own example, `repeats_prompt`, its instructions.
     """
 
     text: CleanText = ""
     calls: list[ToolCall] = []
     reasoning: CleanText = ""
+    blocks: list[Json] = []
+    stopped: CleanText = ""
+    call: ModelCall | None = None
     quoted: list[CleanText] = []
     echoes: list[tuple[CleanText, CleanText]] = []
+    repeats_prompt: bool = False
 
 
 class ChatMessage(Message):
-    """A message of a conversation with tools: the assistant's calls, and the results that answer them."""
+    """A message of a conversation with tools: the assistant's calls with the thinking before them, and the results that
+    answer them."""
 
     tool_calls: list[ToolCall] = []
+    thinking: Thinking | None = None
     tool_call_id: str | None = None

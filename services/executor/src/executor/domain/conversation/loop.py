@@ -99,9 +99,10 @@ def _refused(use: ToolUse, reason: str) -> ToolUse:
     return use.model_copy(update={"status": ToolStatus.FAILED, "error": reason}) if reason else use
 
 
-def with_round(turn: Turn, text: str, uses: Sequence[ToolUse], *, at: datetime) -> Turn:
+def with_round(turn: Turn, text: str, uses: Sequence[ToolUse], *, at: datetime, thinking: Text | None = None) -> Turn:
     """The turn after a reply that calls tools."""
-    return turn.model_copy(update={"rounds": [*turn.rounds, Round(text=text, uses=list(uses), at=at)]})
+    made = Round(text=text, thinking=thinking, uses=list(uses), at=at)
+    return turn.model_copy(update={"rounds": [*turn.rounds, made]})
 
 
 def begin(turn: Turn, *, at: datetime) -> Turn:

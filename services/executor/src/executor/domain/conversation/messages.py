@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from executor.domain.conversation.chat import ChatMessage, ToolCall
+from executor.domain.conversation.chat import ChatMessage, Thinking, ToolCall
 from rota_common.material import Frame
 from rota_contracts.messages.conversation import Round, ToolStatus, ToolUse, Turn
 from rota_contracts.messages.execution import excerpt
@@ -42,14 +42,16 @@ def read(text: Text, texts: Texts) -> str:
 def references(turns: Sequence[Turn]) -> Iterator[Text]:
     """The texts of these turns that are kept by reference."""
     for turn in turns:
-        kept = [turn.output, *(use.output for each in turn.rounds for use in each.uses)]
+        kept = [turn.output, *(each.thinking for each in turn.rounds)]
+        kept += [use.output for each in turn.rounds for use in each.uses]
         yield from (text for text in kept if text is not None and text.ref is not None)
 
 
 def in_round(each: Round, texts: Texts, frame: Frame) -> Iterator[Message]:
     """A reply with calls of tools, and their results, which are material."""
     calls = [ToolCall(id=use.call_id, name=use.name, arguments=_arguments(use.arguments)) for use in each.uses]
-    yield ChatMessage(role="assistant", content=each.text, tool_calls=calls)
+    thinking = Thinking.model_validate_json(read(each.thinking, texts)) if each.thinking else None
+    yield ChatMessage(role="assistant", content=each.text, tool_calls=calls, thinking=thinking)
     for use in each.uses:
         yield ChatMessage(role="tool", content=_framed(use, texts, frame), tool_call_id=use.call_id)
 

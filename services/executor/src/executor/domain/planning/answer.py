@@ -1,5 +1,6 @@
 """An agent's answer, ready to be parsed as a step's outcome."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,25 +11,40 @@ from executor.domain.answers.sanitise import sanitised
 from executor.domain.answers.silence import MARK, without_mark
 from executor.domain.answers.text_calls import bare_call
 from executor.domain.answers.understand import Understood, understand
-from executor.domain.conversation.chat import ModelReply, Tool, ToolCall
+from executor.domain.conversation.chat import ModelReply, Thinking, Tool, ToolCall
 from executor.domain.lifecycle import MAX_ATTEMPTS
 from executor.domain.planning.parsing import UnusableAnswer
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent, RunTurn
 from rota_common.json_text import extract_json
 
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+LENGTH_LIMIT = 100_000
+"""Characters of what a run keeps in its record; results and reports may be longer, as they are kept by reference."""
+
 
 @dataclass(frozen=True)
 class Answer:
     """`form`: the text with readable JSON, where it may ask a person. `wanted_calls`: it calls tools as text, and could
-    call none. `version`: of the understanding."""
+    call none. `thinking`: JSON that goes back to the model. `version`: of the understanding."""
 
     text: str
     calls: tuple[ToolCall, ...] = ()
     form: str = ""
     silent: bool = False
     wanted_calls: bool = False
+    thinking: str = ""
     version: int = 0
+
+    def check_length(self, text: str) -> None:
+        """Raises UnusableAnswer for a text that is too long for the run's own record."""
+        if self.version > 2 and len(text) > LENGTH_LIMIT:
+            raise UnusableAnswer(f"expected at most {LENGTH_LIMIT} characters, got {len(text)}")
+
+    def check_words(self, text: str) -> None:
+        """Raises UnusableAnswer for a text without any word, or one that is a part of JSON."""
+        if self.version > 2 and not (any(each.isalnum() for each in text) and text.lstrip()[:1] not in ("{", "[")):
+            raise UnusableAnswer("expected a text for a reader, got none, or JSON that can't be read")
 
     def readable(self, text: str) -> str:
         """A text in a form, for a reader. Raises UnusableAnswer where nothing is left of it."""
@@ -53,7 +69,9 @@ def answer_of(run: Run, step: AskAgent | RunTurn, said: ModelReply, tools: Seque
     found = understand(said, callable_now, version=version)
     if version == 0:
         return Answer(found.text, found.calls)
-    text = found.text
+    text = UNPRINTABLE.sub("", found.text) if version > 2 else found.text
+    if said.repeats_prompt:
+        raise UnusableAnswer("expected an answer of its own, got the instructions back")
     if said.echoes:
         if run.attempts + 1 < MAX_ATTEMPTS:
             raise UnusableAnswer(echo_problem(said.echoes))
@@ -75,7 +93,22 @@ def _of_turn(
         )
     wanted = not text.strip() and not tools and step.iteration > 0 and MARKERS.search(said.text) is not None
     form = in_form(text) if "need_input" in text else ""
-    return Answer(MARK if found.silent else text, found.calls, form, wanted_calls=wanted, version=version)
+    return Answer(
+        MARK if found.silent else text,
+        found.calls,
+        form,
+        wanted_calls=wanted,
+        thinking=thinking_of(said) if version > 2 else "",
+        version=version,
+    )
+
+
+def thinking_of(said: ModelReply) -> str:
+    """The reasoning that its provider wants back with the results of its native calls, as JSON; empty if none."""
+    if not said.calls or not (said.blocks or said.reasoning):
+        return ""
+    model, reasoning = said.call.model if said.call else "", "" if said.blocks else said.reasoning
+    return Thinking(model=model, reasoning=reasoning, blocks=said.blocks).model_dump_json()
 
 
 def _bare_call(text: str, tools: Sequence[Tool]) -> str:

@@ -1,5 +1,6 @@
 """The interpretation of a model's reply as a step's outcome. Pure: a replay interprets the same reply again."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -23,7 +24,7 @@ from executor.domain.outcomes import (
     Written,
 )
 from executor.domain.planning import parsing
-from executor.domain.planning.answer import Answer, answer_of
+from executor.domain.planning.answer import LENGTH_LIMIT, Answer, answer_of
 from executor.domain.planning.own_question import PROBLEM, repeats
 from executor.domain.planning.plan import nothing_to_do, plan
 from executor.domain.run import Run
@@ -34,12 +35,18 @@ from rota_common.json_text import extract_json
 from rota_common.stores.blobs import json_size, text_of
 from rota_contracts.json_values import TOO_DEEP, unstorable
 from rota_contracts.messages.delivery import DeliveryContent
-from rota_contracts.messages.execution import InspirationReport, Task
+from rota_contracts.messages.execution import InspirationReport, Task, excerpt
 from rota_contracts.messages.text import INLINE_LIMIT, Text
 from rota_contracts.robots.clock import clock_context
 from rota_contracts.robots.robot import Phase
 
 SILENT = "the agent has nothing to say (NO_REPLY)"
+
+STOPPED = {
+    "content_filter": " (the provider's filter stopped the answer)",
+    "length": " (the answer was cut off at the model's limit of tokens: max_tokens of its connector)",
+}
+"""Why an answer that can't be used ended early, by the provider's reason."""
 
 
 @dataclass
@@ -73,8 +80,10 @@ def interpret(
             case AskAgent(phase):
                 question = parsing.needs_input(found.text)
                 outcome = NeedsInput(question) if question else _phase(run, phase, found, tools, kept)
+                if not isinstance(outcome, Written):  # whose text may be long: it is kept by reference
+                    found.check_length(found.text)
     except parsing.UnusableAnswer as error:
-        return Unusable(str(error))
+        return Unusable(str(error) + STOPPED.get(said.stopped, ""))
     if not isinstance(outcome, GoalsSet | Planned | Thought):  # the others are texts
         return outcome
     try:
@@ -87,12 +96,17 @@ def interpret(
 def _turn(run: Run, step: RunTurn, said: Answer, tools: Sequence[Tool], kept: LargeTexts) -> Outcome:
     task, text = step.task, said.text
     if said.version > 1 and (question := question_of(said.calls)) is not None:
+        said.check_length(question)
         return _question(run, task, question)
     if said.calls and (tools or step.iteration == 0):
-        return Thought(task.id, text, loop.uses_of(said.calls, tools, step_id=step.step_id))
+        said.check_length(json.dumps([call.arguments for call in said.calls]))
+        text = excerpt(text, LENGTH_LIMIT) if said.version > 2 else text
+        thinking = kept.text(said.thinking, room(run)) if said.thinking else None
+        return Thought(task.id, text, loop.uses_of(said.calls, tools, step_id=step.step_id), thinking)
     if said.calls or said.wanted_calls:  # it was asked for a summary, without tools
         text = loop.limit_text(step.iteration, text)
     if question := parsing.needs_input(said.form or text):
+        said.check_length(question)
         return _question(run, task, question) if said.version > 1 else NeedsInput(question)
     if not text.strip():
         raise parsing.UnusableAnswer(f"expected the result of the task from {task.executor_id}, got an empty answer")
@@ -124,6 +138,7 @@ def _phase(run: Run, phase: Phase, said: Answer, tools: Sequence[Tool], kept: La
             if reason := nothing_to_do(extract_json(text)):
                 return NothingToDo(reason)
             goals = parsing.goals(text)
+            said.check_words(goals.content)
             return GoalsSet(goals.model_copy(update={"content": said.readable(goals.content)}))
         case Phase.TASKS:
             old_tasks = kept_tasks(run)
@@ -138,9 +153,11 @@ def _phase(run: Run, phase: Phase, said: Answer, tools: Sequence[Tool], kept: La
 
 def _written(run: Run, said: Answer, kept: LargeTexts) -> Outcome:
     draft = parsing.draft(said.text, plain=said.version > 0)
+    said.check_length(draft.summary + "".join(each.model_dump_json() for each in draft.attachments))
     body, silent = said.sendable(draft.body)
     if silent:
         return NothingToDo(SILENT)
+    said.check_words(body)
     summary = said.readable(draft.summary)
     return Written(
         DeliveryContent(summary=summary, body=kept.text(body), attachments=attachments(run, draft.attachments))
@@ -153,8 +170,15 @@ def room(run: Run) -> int:
         text
         for result in run.execution.results
         for turn in result.turns
-        for text in (turn.output, *(use.output for each in turn.rounds for use in each.uses))
+        for text in (turn.output, *(each.thinking for each in turn.rounds))
         if text is not None
+    ] + [
+        use.output
+        for result in run.execution.results
+        for turn in result.turns
+        for each in turn.rounds
+        for use in each.uses
+        if use.output is not None
     ]
     used = sum(json_size(text.inline or "") for text in outputs)
     return max(0, min(INLINE_LIMIT, 2 * INLINE_LIMIT - used))

@@ -3,6 +3,9 @@
 A model is asked for the result alone. Everything else about such a run is as always: lessons, tools, rules, learning.
 """
 
+from collections.abc import Iterator
+from typing import Any
+
 from executor.domain.answers.silence import MARK, without_mark
 from executor.domain.conversation.made_files import NAMED, attachments
 from executor.domain.conversation.messages import Texts, read
@@ -11,6 +14,7 @@ from executor.domain.planning.parsing import summary_of
 from executor.domain.planning.resources import assistants
 from executor.domain.run import Run
 from executor.domain.situation.wording import words
+from rota_common.json_text import parse_json
 from rota_contracts.messages.delivery import DeliveryContent
 from rota_contracts.messages.execution import ExecutorType, Goals, Task, TaskSource, TaskStatus
 from rota_contracts.messages.trigger import InterventionAction, TriggerType
@@ -53,6 +57,32 @@ def answer(run: Run, phase: Phase, texts: Texts) -> GoalsSet | Planned | Written
             return None
 
 
+def broken(text: str) -> bool:
+    """Is it JSON that is cut off, or that says nothing? Whole JSON may be what was asked for."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return False
+    try:
+        values = list(_leaves(parse_json(text)))
+    except ValueError:
+        return True
+    return not any(isinstance(value, int | float) or any(map(str.isalnum, str(value))) for value in values)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """The values in it that a reader can read."""
+    match value:
+        case dict():
+            for each in value.values():
+                yield from _leaves(each)
+        case list():
+            for each in value:
+                yield from _leaves(each)
+        case None | bool():
+            return
+        case _:
+            yield value
+
+
 def is_request(run: Run, task: Task) -> bool:
     """Is the task nothing but the request?"""
     return is_plain(run) and task.description == words(run.execution.trigger)
@@ -78,6 +108,7 @@ def _report(run: Run, texts: Texts) -> Written | NothingToDo | None:
     if without_mark(whole)[1]:
         return NothingToDo(f"the agent has nothing to say ({MARK})")
     made = attachments(run, [])
-    if {*NAMED.findall(whole)} - {each.file for each in made}:  # what can be attached is chosen
+    unknown = {*NAMED.findall(whole)} - {each.file for each in made}
+    if unknown or broken(whole):  # what can be attached, or said instead, is chosen
         return None
     return Written(DeliveryContent(summary=summary_of(whole), body=results[0].output, attachments=made))

@@ -74,7 +74,7 @@ def park(run: Run, *, now: datetime) -> Run:
     deadline = run.execution.deadline_at
     left = None if deadline is None else max((deadline - now).total_seconds(), 0.0)
     run = run.model_copy(update={"parks": run.parks + 1, "time_left": left, "retry_at": None})
-    return with_status(run.with_execution(deadline_at=None))
+    return with_status(run.with_execution(deadline_at=None, delayed=None))
 
 
 def grant(run: Run, number: int, *, now: datetime) -> Run:

@@ -144,8 +144,8 @@ def _on_its_way(
     run: Run, result: TaskResult, turn: Turn, outcome: Thought | CallsBegun | NotCalled | Promised, *, now: datetime
 ) -> Run:
     match outcome:
-        case Thought(_, text, uses):
-            return _with_turn(run, result, loop.with_round(turn, text, uses, at=now))
+        case Thought(_, text, uses, thinking):
+            return _with_turn(run, result, loop.with_round(turn, text, uses, at=now, thinking=thinking))
         case CallsBegun(_, uses):
             turn = turn if turn.rounds else loop.with_round(turn, "", uses, at=now)
             return promised_calls.add(_with_turn(run, result, loop.begin(turn, at=now)), outcome)

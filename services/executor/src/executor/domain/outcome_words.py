@@ -1,0 +1,99 @@
+"""Outcomes of steps in words, for people who ask why."""
+
+from executor.domain.outcomes import (
+    CallsBegun,
+    GoalsGiven,
+    GoalsSet,
+    Inspired,
+    LookedUp,
+    NeedsInput,
+    NotCalled,
+    NothingToDo,
+    Outcome,
+    Planned,
+    Recalled,
+    StepDelayed,
+    StepFailed,
+    TaskAnswered,
+    Thought,
+    Unusable,
+    Used,
+    VerdictGiven,
+    Written,
+)
+from rota_contracts.messages.conversation import ToolUse
+from rota_contracts.messages.execution import excerpt
+from rota_contracts.messages.text import Text
+
+LIMIT = 300
+"""Characters of what an outcome quotes."""
+
+
+def in_words(outcome: Outcome) -> str:
+    found = _of_phase(outcome) or _of_task(outcome) or _of_service(outcome) or _of_failure(outcome)
+    return " ".join(excerpt(found, LIMIT).split())
+
+
+def _of_phase(outcome: Outcome) -> str:
+    match outcome:
+        case Inspired(report):
+            return f"report: {report.content}"
+        case GoalsSet(goals):
+            return f"goals: {goals.content}"
+        case Planned(tasks):
+            return f"{len(tasks)} tasks: " + "; ".join(task.description for task in tasks)
+        case NothingToDo(reason):
+            return f"nothing to do: {reason}"
+        case NeedsInput(question):
+            return f"asks a person: {question}"
+        case Written(content):
+            return f"to deliver: {content.summary}"
+    return ""
+
+
+def _of_task(outcome: Outcome) -> str:
+    match outcome:
+        case Thought(_, _, uses) | CallsBegun(_, uses):
+            return f"calls {_calls(uses)}"
+        case TaskAnswered(_, output):
+            return f"result: {_text(output)}"
+        case Used(_, _, output, error):
+            return f"the call failed: {error}" if error is not None else f"answer: {_text(output)}"
+        case NotCalled(_, _, reason):
+            return f"not called: {reason}"
+    return ""
+
+
+def _of_service(outcome: Outcome) -> str:
+    match outcome:
+        case Recalled(lessons, note):
+            return note or f"{len(lessons)} lessons recalled"
+        case LookedUp(made):
+            return f"looked up {_calls(made.uses)}"
+        case GoalsGiven(into, done):
+            return f"goals given to execution {into}" if done else f"execution {into} took no goals"
+        case VerdictGiven(_, _, verdict, error):
+            passed = "passed" if verdict.passed else "not passed"
+            return error or f"{passed} with {verdict.score:g}: {'; '.join(verdict.issues) or 'no issues'}"
+    return ""
+
+
+def _of_failure(outcome: Outcome) -> str:
+    match outcome:
+        case Unusable(reason):
+            return f"can't be used: {reason}"
+        case StepFailed(reason):
+            return f"failed: {reason}"
+        case StepDelayed(reason):
+            return f"to be tried again: {reason}"
+    return ""
+
+
+def _calls(uses: list[ToolUse]) -> str:
+    return ", ".join(f"{use.name} ({use.error})" if use.error else use.name for use in uses)
+
+
+def _text(text: Text | None) -> str:
+    if text is None:
+        return "none"
+    return text.inline or "" if text.ref is None else f"{text.ref.size} bytes"

@@ -13,6 +13,9 @@ from rota_contracts.messages.trigger import Message
 TOOL_LIMIT = 20_000
 """Characters of a tool's answer that a model is shown."""
 
+NAME = 64
+"""Characters of a call's id and of its tool's name, which the model has made up."""
+
 CLOSING = (
     "You have used tools as often as you may (maximum tool iterations: {cap}). Use no more tools. "
     "Sum up what you have found and give your best answer to the task; say what is missing."
@@ -48,10 +51,14 @@ def references(turns: Sequence[Turn]) -> Iterator[Text]:
 
 def in_round(each: Round, texts: Texts, frame: Frame) -> Iterator[Message]:
     """A reply with calls of tools, and their results, which are material."""
-    calls = [ToolCall(id=use.call_id, name=use.name, arguments=_arguments(use.arguments)) for use in each.uses]
+    calls = [ToolCall(id=_id(use), name=use.name[:NAME], arguments=_arguments(use.arguments)) for use in each.uses]
     yield ChatMessage(role="assistant", content=each.text, tool_calls=calls)
     for use in each.uses:
-        yield ChatMessage(role="tool", content=_framed(use, texts, frame), tool_call_id=use.call_id)
+        yield ChatMessage(role="tool", content=_framed(use, texts, frame), tool_call_id=_id(use))
+
+
+def _id(use: ToolUse) -> str:
+    return use.call_id[:NAME]
 
 
 def _arguments(given: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -17,10 +18,11 @@ from executor.domain import journal, lifecycle
 from executor.domain.conversation.chat import ModelReply, Tool, ToolCall
 from executor.domain.outcomes import Outcome, VerdictGiven
 from executor.domain.run import Run, Signal
-from executor.domain.steps import AskAgent, BeginCalls, Finish, MakeCalls, Question, RunTurn, Step
+from executor.domain.steps import AskAgent, BeginCalls, Compact, Finish, MakeCalls, Question, RunTurn, Step
 from executor.ports import Scope
 from executor.signals import SendSignal
 from executor.steps.call_runner import CallRunner, Toolset
+from executor.steps.compact import CompactConversation
 from executor.steps.models import Models
 from executor.steps.step_runner import StepResult, StepRunner
 from executor.worker import RunWorker, Timeouts
@@ -159,7 +161,14 @@ def calls(*named: tuple[str, dict[str, Any]], text: str = "") -> ModelReply:
 class StepHarness:
     """Carries out a run's own steps with scripted tools and a scripted model; all other steps succeed."""
 
-    def __init__(self, model: ScriptedModel, *, tools: Sequence[Tool] = TOOLS, agent: Agent | None = None) -> None:
+    def __init__(
+        self,
+        model: ScriptedModel,
+        *,
+        tools: Sequence[Tool] = TOOLS,
+        agent: Agent | None = None,
+        window: int = 0,
+    ) -> None:
         self.model = model
         self.tools, self.processes = ScriptedTools(tools), ScriptedProcesses()
         self.clock, self.steps = SetClock(), list[Step]()
@@ -168,8 +177,14 @@ class StepHarness:
         unused: Any = None
         if agent is not None:
             agents._built_in[agent.id] = agent
+        connectors = Connectors("rehearsal", environ={})
+        if window:
+            known = connectors._all["rehearsal"]
+            connectors._all["rehearsal"] = replace(known, window=window)
+        models = Models(connectors=connectors, real=model, rehearsal=model)
         self.run_step = StepRunner(
-            models=Models(connectors=Connectors("rehearsal", environ={}), real=model, rehearsal=model),
+            models=models,
+            compact=CompactConversation(models=models, blobs=self.blobs),
             agents=agents,
             blobs=self.blobs,
             questions=unused,
@@ -186,7 +201,7 @@ class StepHarness:
         """The run after its next step."""
         step = lifecycle.next_step(run)
         self.steps.append(step)
-        if not isinstance(step, AskAgent | RunTurn | BeginCalls | MakeCalls):
+        if not isinstance(step, AskAgent | RunTurn | BeginCalls | MakeCalls | Compact):
             return journal.record_outcome(run, outcome_of(run, step), now=self.clock())
         async for result in self.run_step(run, step):
             given: Any = {"said": result.reply, "tools": result.tools, "notes": result.problems}

@@ -9,7 +9,7 @@ from typing import Any
 
 from executor.domain.conversation.chat import ChatMessage, ModelReply, Tool, ToolCall, whole_characters
 from executor.domain.conversation.loop import UNREADABLE
-from executor.ports import Prompt
+from executor.ports import ContextOverflow, Prompt
 from rota_common.errors import Permanent, Transient
 from rota_common.json_text import parse_json
 from rota_common.runtime.logs import logger
@@ -66,7 +66,8 @@ class LitellmModel:
             return Transient(reason, after=_retry_after(error))
         if isinstance(error, openai.OpenAIError):
             text = str(getattr(error, "message", error)).replace(prompt.connector.key or "\0", "[REDACTED]")
-            return Permanent(f"{reason}: {text[:500]}")
+            too_long = isinstance(error, self._litellm.exceptions.ContextWindowExceededError)
+            return (ContextOverflow if too_long else Permanent)(f"{reason}: {text[:500]}")
         return error
 
 

@@ -9,13 +9,14 @@ from executor.agents.prompt_files import Agent
 from executor.agents.sections import given, identity
 from executor.agents.sections.forms import form
 from executor.agents.sections.means import listed_assistants, listed_processes, listed_tools, means, reach
+from executor.domain.context.compaction import conversation, shown
+from executor.domain.context.contexts import context_of, of_phase, of_task, turns_of
 from executor.domain.conversation.chat import Tool
-from executor.domain.conversation.messages import CLOSING, Texts, in_round, talk
+from executor.domain.conversation.messages import CLOSING, Texts
 from executor.domain.planning import plain_request
 from executor.domain.run import Run
 from executor.domain.situation.moment import now_text
 from executor.domain.situation.wording import clock_text
-from executor.domain.tasks.tasks import result_of
 from rota_common.material import Frame, frame_of, joined
 from rota_contracts.messages.execution import Task
 from rota_contracts.messages.trigger import Message, TriggerReceivedV1, TriggerType
@@ -68,6 +69,14 @@ def locale_of(trigger: TriggerReceivedV1, robot: Robot) -> str:
     return trigger.locale or robot.robot_config.default_locale or DEFAULT_LOCALE
 
 
+def phase_frame(run: Run, phase: Phase) -> Frame:
+    return frame_of(run.id, phase)
+
+
+def task_frame(run: Run, task: Task) -> Frame:
+    return frame_of(run.id, "task", task.id)
+
+
 def for_phase(
     run: Run,
     phase: Phase,
@@ -81,7 +90,7 @@ def for_phase(
 ) -> list[Message]:
     """The messages to a phase's agent. `tools`: what a plan may use. `about`: descriptions of assistants. `closing`: as
     in `for_task`."""
-    frame = frame_of(run.id, phase)
+    frame = phase_frame(run, phase)
     first = system(
         agent,
         agent_id,
@@ -94,8 +103,8 @@ def for_phase(
         values=_tools(run, tools, about or {}),
     )
     messages = [first, Message(role="user", content=_question(run, phase, texts, frame))]
-    if phase is Phase.INSPIRATION:
-        messages += [message for each in run.looked_up for message in in_round(each, texts, frame)]
+    of = of_phase(phase)
+    messages += conversation(turns_of(run, of), context_of(run, of), texts, frame)
     return [*messages, *_closing(closing), *_feedback(run)]
 
 
@@ -104,9 +113,8 @@ def for_task(run: Run, task: Task, agent: Agent, texts: Texts, *, closing: int |
 
     `closing`: the number of tool iterations after which it is asked for a last time.
     """
-    frame = frame_of(run.id, "task", task.id)
-    result = result_of(run, task.id)
-    turns = result.turns if result else []
+    frame, of = task_frame(run, task), of_task(task.id)
+    turns, context = turns_of(run, of), context_of(run, of)
     first = system(
         agent,
         task.executor_id,
@@ -119,13 +127,13 @@ def for_task(run: Run, task: Task, agent: Agent, texts: Texts, *, closing: int |
     parts = (
         given.lessons(run, frame),
         given.known(run, frame),
-        *_work(run, task, texts, frame, frozenset(turn.told for turn in turns)),
+        *_work(run, task, texts, frame, frozenset(turn.told for turn in shown(turns, context))),
     )
     return [
         first,
         *map(_from_a_person, _own_messages(run, task)),
         Message(role="user", content=joined(*parts)),
-        *talk(turns, texts, frame),
+        *conversation(turns, context, texts, frame),
         *_closing(closing),
         *_feedback(run),
     ]

@@ -8,12 +8,14 @@ from typing import assert_never
 from executor.agents.connectors import Connector
 from executor.agents.facts import facts
 from executor.agents.prompt_files import Agent, Agents
-from executor.agents.prompts import for_phase, for_task
+from executor.agents.prompts import for_phase, for_task, phase_frame, task_frame
 from executor.domain.answers.understand import understand
+from executor.domain.context.compaction import shown
+from executor.domain.context.contexts import context_of, of_task
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.conversation.loop import CAP
 from executor.domain.conversation.messages import references
-from executor.domain.outcomes import Outcome, StepDelayed, StepFailed
+from executor.domain.outcomes import Outcome, Overflowed, StepDelayed, StepFailed
 from executor.domain.planning import plain_request
 from executor.domain.planning.interpret import LargeTexts, interpret
 from executor.domain.planning.resources import assistants
@@ -22,6 +24,7 @@ from executor.domain.steps import (
     AskAgent,
     BeginCalls,
     CheckRules,
+    Compact,
     CompareGoals,
     GiveGoals,
     MakeCalls,
@@ -31,8 +34,10 @@ from executor.domain.steps import (
 )
 from executor.ports import Blobs, Model, Prompt
 from executor.steps.call_runner import CallRunner
+from executor.steps.compact import CompactConversation
 from executor.steps.gather_situation import GatherSituation
 from executor.steps.in_context import ASKS_A_PERSON, in_context
+from executor.steps.in_window import InWindow
 from executor.steps.keep_texts import keep_output, keep_reply
 from executor.steps.look_up import ROUNDS, look_up, tools_to_look_up
 from executor.steps.merge_goals import MergeGoals
@@ -69,6 +74,7 @@ class StepRunner:
     merge_goals: MergeGoals
     gather_situation: GatherSituation
     calls: CallRunner
+    compact: CompactConversation
 
     async def __call__(self, run: Run, step: Work) -> AsyncIterator[StepResult]:
         if isinstance(step, MakeCalls):
@@ -84,7 +90,9 @@ class StepRunner:
         yield result
 
     async def _carry_out(
-        self, run: Run, step: RecallLessons | AskAgent | CompareGoals | GiveGoals | RunTurn | BeginCalls | CheckRules
+        self,
+        run: Run,
+        step: RecallLessons | AskAgent | CompareGoals | GiveGoals | RunTurn | Compact | BeginCalls | CheckRules,
     ) -> StepResult:
         match step:
             case RecallLessons():
@@ -97,12 +105,19 @@ class StepRunner:
                 return StepResult(await self.questions.check(run, step))
             case BeginCalls(task, uses):
                 return StepResult(self.calls.begin(run, task, uses))
+            case AskAgent() | RunTurn() | Compact():
+                return await self._ask_model(run, step)
+            case never:
+                assert_never(never)
+
+    async def _ask_model(self, run: Run, step: AskAgent | RunTurn | Compact) -> StepResult:
+        match step:
             case AskAgent():
                 return await self._ask_agent(run, step)
             case RunTurn():
                 return await self._run_turn(run, step)
-            case never:
-                assert_never(never)
+            case Compact():
+                return await self._compact(run, step)
 
     async def _recall(self, run: Run, step: RecallLessons) -> Outcome:
         if not step.with_situation:
@@ -118,7 +133,7 @@ class StepRunner:
         return agent_id, agent
 
     async def _ask_agent(self, run: Run, step: AskAgent) -> StepResult:
-        phase, texts = step.phase, await self._texts(run)
+        phase, texts = step.phase, await self._read(_wanted(run))
         if ready := plain_request.answer(run, phase, texts):
             return StepResult(ready)
         agent_id, agent = self._phase_agent(run, phase)
@@ -132,18 +147,26 @@ class StepRunner:
         messages = for_phase(run, phase, agent, agent_id, texts, shown, about=about)
         known = facts(run, phase, tools=tools)
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known)
-        reply = in_context(await model.complete(prompt), messages)
-        return await self._interpret(run, step, reply, tools)
+        asked = await _within(run, step, model, connector).ask(prompt, mark=phase_frame(run, phase).mark)
+        if isinstance(asked, Overflowed):
+            return StepResult(asked)
+        return await self._interpret(run, step, in_context(*asked), tools)
 
     async def _inspire(self, run: Run, step: AskAgent, agent: Agent) -> StepResult:
         mine, cap = self.calls.toolset(run).tools, agent.max_iterations or ROUNDS
         closing = step.iteration >= cap
-        tools = () if closing else await tools_to_look_up(mine, run.robot, agent)
         model, connector = self._model(run, agent)
+        within = _within(run, step, model, connector)
+        tools = within.tools(() if closing else await tools_to_look_up(mine, run.robot, agent))
         messages = for_phase(run, step.phase, agent, agent.id, {}, closing=cap if closing else None)
+        if full := within.overflow(messages, tools):
+            return StepResult(full)
         known = facts(run, step.phase)
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known, tools)
-        reply = in_context(await model.complete(prompt), messages, tools)
+        asked = await within.ask(prompt, mark=phase_frame(run, step.phase).mark)
+        if isinstance(asked, Overflowed):
+            return StepResult(asked)
+        reply = in_context(*asked, tools)
         found = understand(reply, tools)
         if found.calls and tools:
             return StepResult(await look_up(mine, found, tools, step_id=step.step_id, team=run.execution.team_id))
@@ -154,14 +177,29 @@ class StepRunner:
         agent = self.agents.assistant(task.executor_id, team=run.execution.team_id)
         cap = agent.max_iterations or CAP
         closing = step.iteration >= cap
-        tools = () if closing else await self._tools_of(run, agent)
         model, connector = self._model(run, agent)
-        texts = await self._texts(run, task)
-        messages = for_task(run, task, agent, texts, closing=cap if closing else None)
+        within = _within(run, step, model, connector)
+        tools = within.tools(() if closing else await self._tools_of(run, agent))
+        wanted = _wanted(run, task)
+        messages = for_task(run, task, agent, within.sizes(wanted), closing=cap if closing else None)
+        if full := within.overflow(messages, tools):
+            return StepResult(full)
+        if wanted:
+            messages = for_task(run, task, agent, await self._read(wanted), closing=cap if closing else None)
         known = facts(run, "run", task=task, tools=tools)
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known, tools)
-        reply = in_context(await model.complete(prompt), messages, tools, fields=ASKS_A_PERSON)
-        return await self._interpret(run, step, reply, tools)
+        asked = await within.ask(prompt, mark=task_frame(run, task).mark)
+        if isinstance(asked, Overflowed):
+            return StepResult(asked)
+        return await self._interpret(run, step, in_context(*asked, tools, fields=ASKS_A_PERSON), tools)
+
+    async def _compact(self, run: Run, step: Compact) -> StepResult:
+        team = run.execution.team_id
+        if isinstance(step.of, Task):
+            agent = self.agents.assistant(step.of.executor_id, team=team)
+        else:
+            _, agent = self._phase_agent(run, step.of)
+        return StepResult(await self.compact(run, step, agent))
 
     async def _interpret(
         self, run: Run, step: AskAgent | RunTurn, reply: ModelReply, tools: Sequence[Tool]
@@ -182,12 +220,21 @@ class StepRunner:
         tools = await self.calls.toolset(run).tools.list(run.robot)
         return [tool for tool in tools if agent.may_use(tool)]
 
-    async def _texts(self, run: Run, task: Task | None = None) -> dict[str, str]:
-        """The texts kept by reference that a prompt needs: results so far, and the conversation about `task`."""
-        wanted: list[Text] = []
-        for result in run.execution.results:
-            if task is not None and result.task_id == task.id:
-                wanted += references(result.turns)
-            elif result.output is not None and result.output.ref is not None:
-                wanted.append(result.output)
+    async def _read(self, wanted: Sequence[Text]) -> dict[str, str]:
         return {text.ref.name: await self.blobs.read(text) for text in wanted if text.ref is not None}
+
+
+def _within(run: Run, step: AskAgent | RunTurn, model: Model, connector: Connector) -> InWindow:
+    return InWindow(run, step, model, connector.window, connector.history_share)
+
+
+def _wanted(run: Run, task: Task | None = None) -> list[Text]:
+    """The texts kept by reference that a prompt needs: results so far, and what is sent of the conversation about
+    `task`."""
+    wanted: list[Text] = []
+    for result in run.execution.results:
+        if task is not None and result.task_id == task.id:
+            wanted += references(shown(result.turns, context_of(run, of_task(task.id))))
+        elif result.output is not None and result.output.ref is not None:
+            wanted.append(result.output)
+    return wanted

@@ -23,6 +23,7 @@ from executor.domain.outcomes import (
     VerdictGiven,
     Written,
 )
+from executor.domain.planning.parsing import SECTIONS
 from executor.domain.run import Run, Signal, Situation
 from executor.domain.signals import control
 from executor.domain.steps import (
@@ -59,6 +60,9 @@ SECRET = "only-the-process-knows"
 """The id under which the result of a run's first call of a process may come later."""
 
 PATIENCE = timedelta(seconds=60)
+REPORT = "\n\n".join(f"## {name}\nnone known" for name in SECTIONS)
+"""With all its sections."""
+
 GOOD = ValidationResult(passed=True, score=0.9)
 BAD = ValidationResult(passed=False, score=0.2, issues=["too short", "no figures"])
 CONTENT = DeliveryContent(summary="Done.", body=Text(inline="# Done"))

@@ -168,6 +168,7 @@ class StepHarness:
         tools: Sequence[Tool] = TOOLS,
         agent: Agent | None = None,
         window: int = 0,
+        connectors: Connectors | None = None,
     ) -> None:
         self.model = model
         self.tools, self.processes = ScriptedTools(tools), ScriptedProcesses()
@@ -177,7 +178,7 @@ class StepHarness:
         unused: Any = None
         if agent is not None:
             agents._built_in[agent.id] = agent
-        connectors = Connectors("rehearsal", environ={})
+        connectors = connectors or Connectors("rehearsal", environ={})
         if window:
             known = connectors._all["rehearsal"]
             connectors._all["rehearsal"] = replace(known, window=window)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hypothesis import strategies as st
-from services.executor.tests.fixtures import AROUND, BAD, DELIVERED, GOOD, a_signal, equipped, new_run
+from services.executor.tests.fixtures import AROUND, BAD, DELIVERED, GOOD, REPORT, a_signal, equipped, new_run
 from services.executor.tests.harness import TOOLS
 
 from executor.domain import journal, lifecycle
@@ -71,7 +71,7 @@ MEANS: list[dict[str, Any]] = [
     {"executor_type": "process", "executor_id": "crm.ping"},
 ]
 TEXTS = {
-    Phase.INSPIRATION: ["## Summary\nquiet", "", ASKS],
+    Phase.INSPIRATION: [REPORT, "## Summary\nquiet", "", ASKS],
     Phase.GOALS: ["## Goals\n1. Sell", '{"nothing_to_do": "no leads"}', "", ASKS],
     Phase.DELIVERY: ['{"summary": "Done.", "body": "# Done"}', "nothing", ASKS],
 }

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from services.executor.tests.fixtures import AROUND, at, new_run, with_outcome
+from services.executor.tests.fixtures import AROUND, REPORT, at, new_run, with_outcome
 from services.executor.tests.harness import TIMEOUTS, ScriptedModel, StepHarness, WorkerHarness
 from services.executor.tests.test_prompts import asked
 from services.executor.tests.test_replay import again
@@ -129,7 +129,7 @@ def test_a_run_that_was_begun_before_there_were_surroundings_loads_and_goes_on()
     assert "pending" not in facts(loaded, "inspiration")
 
 
-WORDS = ["## Summary\nquiet", "## Goals\n1. Score it", '{"nothing_to_do": "all is well"}']
+WORDS = [REPORT, "## Goals\n1. Score it", '{"nothing_to_do": "all is well"}']
 
 
 async def test_a_clock_run_replays_to_the_same_execution() -> None:  # F24 EX-11

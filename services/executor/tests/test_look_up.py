@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from services.executor.tests.fixtures import EQUIPPED, at, inside, new_run, with_outcome
+from services.executor.tests.fixtures import EQUIPPED, REPORT, at, inside, new_run, with_outcome
 from services.executor.tests.harness import LOOKUP, NOTE, ScriptedModel, StepHarness, calls
 from services.executor.tests.test_replay import again
 
@@ -22,8 +22,19 @@ from rota_contracts.messages.trigger import ExecutorMode
 from rota_contracts.robots.robot import Phase
 
 LOOKS = calls(("crm__lookup", {"name": "Initech"}), text="What do they do?")
-REPORT = "## World News\n- Initech grows"
 WORDS = [LOOKS, REPORT, "## Goals\n1. Score it", '{"nothing_to_do": "all is well"}']
+
+
+async def test_a_report_without_its_sections_is_asked_for_again_once() -> None:  # EX-10
+    harness = StepHarness(ScriptedModel("## Summary\nquiet", "## Risks\nnone known"))
+    run = await harness.until(reporting(), lambda run: run.execution.inspiration is not None)
+    assert run.execution.inspiration is not None
+    assert run.execution.inspiration.content == "## Risks\nnone known"
+    assert "missing: ['Highlights', 'Opportunities', 'Risks', 'World News', 'Pending']" in run_prompts(harness)[1]
+
+
+def run_prompts(harness: StepHarness) -> list[str]:
+    return [prompt.messages[-1].text() for prompt in harness.model.prompts]
 
 
 def reporting(**trigger: Any) -> Run:

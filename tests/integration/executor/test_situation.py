@@ -9,6 +9,7 @@ import pytest
 
 from executor.adapters.in_memory import ScriptedTools
 from executor.domain.conversation.chat import Tool
+from executor.domain.planning.parsing import SECTIONS
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.testing.bus import short_ack_wait
 from rota_common.testing.crash import crash
@@ -22,7 +23,7 @@ from tests.integration.executor.fixtures import ANSWERS, ASKS, Script
 from tests.integration.executor.harness import Harness, kind, kinds, scripted
 
 QUICK = {"lease": 0.5, "answer_patience": 0.5}
-REPORT = "## Summary\nquiet"
+REPORT = "\n\n".join(f"## {name}\nquiet" for name in SECTIONS)
 
 
 @pytest.fixture

@@ -195,7 +195,8 @@ def _system(request: CallAgent, agent: Agent, robot: Robot | None, run: Run | No
         values = UNKNOWN_ROBOT | {"agent": request.assistant_id, "locale": request.locale or DEFAULT_LOCALE}
         return Message(role="system", content=agent.system_prompt(values))
     of_run = locale_of(run.execution.trigger, robot) if run else robot.robot_config.default_locale
-    return system(agent, request.assistant_id, robot, locale=request.locale or of_run or DEFAULT_LOCALE)
+    locale = request.locale or of_run or DEFAULT_LOCALE
+    return system(agent, request.assistant_id, robot, locale=locale, minimal=True)
 
 
 def _facts(request: CallAgent, run: Run) -> dict[str, Any]:

@@ -1,13 +1,15 @@
-"""Agents are prompt files: a front matter in YAML, then the system prompt, with `$placeholders`."""
+"""Agents are prompt files: a front matter in YAML, then the system prompt, with `$placeholders`; or folders of them."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from string import Template
 from typing import Any
 
 import yaml
 
+from executor.agents import context_files
+from executor.agents.context_files import INSTRUCTIONS, ContextFileError, ContextFiles
 from executor.agents.operator_files import ALL_TEAMS, Teams, allows, teams_of
 from executor.domain.conversation.chat import Tool
 
@@ -27,7 +29,7 @@ class Agent:
 
     `tools` are the ones it may use of those that its robot may use, by their names or their servers'; None = all.
     `max_iterations`: how often it may use tools in one turn; None = the usual. `teams` may use it.
-    `description`: what it is good at, in a line, for planners.
+    `description`: what it is good at, in a line, for planners. `files`: the others of its folder.
     """
 
     id: str
@@ -38,6 +40,7 @@ class Agent:
     tools: frozenset[str] | None = None
     teams: Teams = ALL_TEAMS
     description: str = ""
+    files: ContextFiles = field(default_factory=ContextFiles)
 
     def may_use(self, tool: Tool) -> bool:
         return self.tools is None or not self.tools.isdisjoint((tool.name, tool.server))
@@ -48,7 +51,8 @@ class Agent:
 
 
 class Agents:
-    """The built-in agents, and those of a folder, which come first for the teams that may use them: `<id>.md`."""
+    """The built-in agents, and those of a folder, which come first for the teams that may use them:
+    `<id>.md`, or `<id>/AGENTS.md` beside other files of context."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._built_in = {agent.id: agent for agent in _load(BUILT_IN, teams=ALL_TEAMS)}
@@ -73,10 +77,22 @@ def _load(folder: Path, *, teams: Teams | None = None) -> list[Agent]:
     """`teams`: of all of them, in place of what the files say."""
     if not folder.is_dir():
         raise AgentFileError(f"expected a folder of agent files (*.md), there is none at {folder}")
-    return [
+    files = [
         parse(path.name.removesuffix(".md"), path.read_text(encoding="utf-8"), teams=teams)
         for path in sorted(folder.glob("*.md"))
     ]
+    folders = [_of_folder(path.parent, teams) for path in sorted(folder.glob(f"*/{INSTRUCTIONS}"))]
+    for twice in sorted({agent.id for agent in files} & {agent.id for agent in folders}):
+        raise AgentFileError(f"agent {twice} is there twice: expected {twice}.md or {twice}/{INSTRUCTIONS}")
+    return [*files, *folders]
+
+
+def _of_folder(folder: Path, teams: Teams | None) -> Agent:
+    agent = parse(folder.name, (folder / INSTRUCTIONS).read_text(encoding="utf-8"), teams=teams)
+    try:
+        return replace(agent, files=context_files.read(folder))
+    except ContextFileError as error:
+        raise AgentFileError(str(error)) from error
 
 
 def parse(agent_id: str, text: str, *, teams: Teams | None = None) -> Agent:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from executor.agents.prompt_files import Agent
 from executor.agents.sections import given, identity
 from executor.agents.sections.forms import form
-from executor.agents.sections.means import listed_assistants, listed_processes, listed_tools, means, reach
+from executor.agents.sections.means import explained, listed_assistants, listed_processes, listed_tools, means, reach
 from executor.domain.context.compaction import conversation, shown
 from executor.domain.context.contexts import context_of, of_phase, of_task, turns_of
 from executor.domain.conversation.chat import Tool
@@ -17,7 +17,7 @@ from executor.domain.planning import plain_request
 from executor.domain.run import Run
 from executor.domain.situation.moment import now_text
 from executor.domain.situation.wording import clock_text
-from rota_common.material import Frame, frame_of, joined
+from rota_common.material import Frame, frame_of, joined, tagged
 from rota_contracts.messages.execution import Task
 from rota_contracts.messages.trigger import Message, TriggerReceivedV1, TriggerType
 from rota_contracts.robots.robot import Phase, Robot
@@ -44,14 +44,20 @@ def system(
     form: str = "",
     tail: str = "",
     values: Mapping[str, str] | None = None,
+    minimal: bool = False,
 ) -> Message:
-    """The system message. Persona and rules, the agent's own words, `means`, `form`, then what changes: the `tail`.
+    """The system message. Persona and rules, the agent's own words, `means`, `form`, its files of context, then what
+    changes: the `tail`.
 
-    `values`: of the placeholders in the agent's file, beside those of the identity.
+    `values`: of the placeholders in the agent's file, beside those of the identity. `minimal`: for a call by another
+    agent, without the files of context but that of its tools.
     """
     kind = kind or identity.kind_of(agent_id)
+    files = agent.files
     sections = (
         identity.persona(kind, agent_id, robot),
+        "" if minimal else files.mandatory(),
+        "" if minimal else files.persona(),
         identity.rules(robot),
         identity.SAFETY,
         agent.system_prompt({**_values(agent_id, robot, locale), **(values or {})}),
@@ -59,6 +65,7 @@ def system(
         form,
         identity.TAGS,
         identity.language(locale),
+        *(tagged(name, text) for name, text in files.project(minimal=minimal)),
         tail,
         identity.reminder(kind, agent_id, robot),
     )
@@ -87,9 +94,11 @@ def for_phase(
     *,
     about: Mapping[str, str] | None = None,
     closing: int | None = None,
+    in_text: Sequence[Tool] = (),
+    model: str = "",
 ) -> list[Message]:
-    """The messages to a phase's agent. `tools`: what a plan may use. `about`: descriptions of assistants. `closing`: as
-    in `for_task`."""
+    """The messages to a phase's agent. `tools`: what a plan may use. `about`: descriptions of assistants. `closing`,
+    `in_text`, `model`: as in `for_task`."""
     frame = phase_frame(run, phase)
     first = system(
         agent,
@@ -97,9 +106,9 @@ def for_phase(
         run.robot,
         locale=locale_of(run.execution.trigger, run.robot),
         kind=str(phase),
-        means=_means(run, phase, agent, tools, about or {}),
+        means=_means(run, phase, agent, tools, about or {}) or explained(in_text),
         form=_form(run, phase, texts),
-        tail=_tail(run, frame),
+        tail=_tail(run, frame, model),
         values=_tools(run, tools, about or {}),
     )
     messages = [first, Message(role="user", content=_question(run, phase, texts, frame))]
@@ -108,10 +117,20 @@ def for_phase(
     return [*messages, *_closing(closing), *_feedback(run)]
 
 
-def for_task(run: Run, task: Task, agent: Agent, texts: Texts, *, closing: int | None = None) -> list[Message]:
+def for_task(
+    run: Run,
+    task: Task,
+    agent: Agent,
+    texts: Texts,
+    *,
+    closing: int | None = None,
+    in_text: Sequence[Tool] = (),
+    model: str = "",
+) -> list[Message]:
     """A task with the words that were asked, the results of those before it, and the conversation about it since.
 
-    `closing`: the number of tool iterations after which it is asked for a last time.
+    `closing`: the number of tool iterations after which it is asked for a last time. `in_text`: the tools of a model
+    that has no calls of its own. `model`: the name of the model that reads it.
     """
     frame, of = task_frame(run, task), of_task(task.id)
     turns, context = turns_of(run, of), context_of(run, of)
@@ -121,8 +140,9 @@ def for_task(run: Run, task: Task, agent: Agent, texts: Texts, *, closing: int |
         run.robot,
         locale=locale_of(run.execution.trigger, run.robot),
         kind="run",
+        means=explained(in_text),
         form=form("run"),
-        tail=_tail(run, frame, task),
+        tail=_tail(run, frame, model, task),
     )
     parts = (
         given.lessons(run, frame),
@@ -193,8 +213,8 @@ def _form(run: Run, phase: Phase, texts: Texts) -> str:
     return form(str(phase), asked=asked, files=phase is Phase.DELIVERY and bool(given.files(run, texts)))
 
 
-def _tail(run: Run, frame: Frame, task: Task | None = None) -> str:
-    return joined(frame.preamble, f"Now: {now_text(run, task)}")
+def _tail(run: Run, frame: Frame, model: str, task: Task | None = None) -> str:
+    return joined(frame.preamble, f"Now: {now_text(run, task)}", identity.runtime(model))
 
 
 def _question(run: Run, phase: Phase, texts: Texts, frame: Frame) -> str:

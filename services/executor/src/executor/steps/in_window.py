@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from executor.agents.connectors import Connector
 from executor.domain.context.budget import LEAST_WINDOW, crowded, fit, fit_tools
 from executor.domain.context.contexts import MAX_OVERFLOWS, context_of, of_step, place_to_cut
 from executor.domain.context.tokens import CHARACTERS, conversation_tokens, tool_tokens
+from executor.domain.conversation.as_text import as_text
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.outcomes import Overflowed
 from executor.domain.run import Run
@@ -13,6 +15,8 @@ from executor.domain.steps import AskAgent, RunTurn
 from executor.ports import ContextOverflow, Model, Prompt
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import Message
+
+CALLS = "tool_calls"
 
 
 @dataclass(frozen=True)
@@ -22,26 +26,31 @@ class InWindow:
     run: Run
     step: AskAgent | RunTurn
     model: Model
-    window: int
-    share: float
+    connector: Connector
 
     @property
     def limit(self) -> int:
-        return context_of(self.run, of_step(self.step)).window or self.window
+        return context_of(self.run, of_step(self.step)).window or self.connector.window
 
     def tools(self, tools: Sequence[Tool]) -> Sequence[Tool]:
         return fit_tools(tools, self.limit)
 
+    def in_text(self, tools: Sequence[Tool]) -> Sequence[Tool]:
+        """The tools that stand in the prompt's text, because the model has no calls of its own."""
+        return () if self.connector.can(CALLS) else tools
+
     def overflow(self, messages: Sequence[Message], tools: Sequence[Tool]) -> Overflowed | None:
         """Whether the conversation is to be compacted before the model is asked."""
         of = of_step(self.step)
-        if crowded(messages, tools, window=self.limit, share=self.share) and place_to_cut(self.run, of) is not None:
+        tools, share = _native(self.connector, tools), self.connector.history_share
+        if crowded(messages, tools, window=self.limit, share=share) and place_to_cut(self.run, of) is not None:
             return Overflowed(of)
         return None
 
     async def ask(self, prompt: Prompt, *, mark: str) -> tuple[ModelReply, Sequence[Message]] | Overflowed:
         """The reply, and the messages that it replies to. Raises ContextOverflow when even little is too much."""
-        messages = fit(prompt.messages, prompt.tools, window=self.limit, mark=mark)
+        messages = fit(prompt.messages, _native(self.connector, prompt.tools), window=self.limit, mark=mark)
+        messages = messages if self.connector.can(CALLS) else as_text(messages)
         try:
             return await self.model.complete(replace(prompt, messages=messages)), messages
         except ContextOverflow:
@@ -54,6 +63,11 @@ class InWindow:
         """Stand-ins of texts kept by reference, of the sizes that are stored: enough to decide by."""
         most = CHARACTERS * self.limit
         return {text.ref.name: "x" * min(text.ref.size, most) for text in texts if text.ref is not None}
+
+
+def _native(connector: Connector, tools: Sequence[Tool]) -> Sequence[Tool]:
+    """The tools that go beside the messages."""
+    return tools if connector.can(CALLS) else ()
 
 
 async def ask_within(model: Model, prompt: Prompt) -> tuple[ModelReply, Sequence[Message]]:

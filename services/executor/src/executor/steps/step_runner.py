@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import assert_never
 
 from executor.agents.connectors import Connector
@@ -144,10 +145,10 @@ class StepRunner:
         tools = shown if phase is Phase.TASKS else ()
         model, connector = self._model(run, agent)
         about = self.agents.about(assistants(run.robot), team=run.execution.team_id) if plans else {}
-        messages = for_phase(run, phase, agent, agent_id, texts, shown, about=about)
+        messages = for_phase(run, phase, agent, agent_id, texts, shown, about=about, model=connector.model)
         known = facts(run, phase, tools=tools)
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known)
-        asked = await _within(run, step, model, connector).ask(prompt, mark=phase_frame(run, phase).mark)
+        asked = await InWindow(run, step, model, connector).ask(prompt, mark=phase_frame(run, phase).mark)
         if isinstance(asked, Overflowed):
             return StepResult(asked)
         return await self._interpret(run, step, in_context(*asked), tools)
@@ -156,9 +157,18 @@ class StepRunner:
         mine, cap = self.calls.toolset(run).tools, agent.max_iterations or ROUNDS
         closing = step.iteration >= cap
         model, connector = self._model(run, agent)
-        within = _within(run, step, model, connector)
+        within = InWindow(run, step, model, connector)
         tools = within.tools(() if closing else await tools_to_look_up(mine, run.robot, agent))
-        messages = for_phase(run, step.phase, agent, agent.id, {}, closing=cap if closing else None)
+        messages = for_phase(
+            run,
+            step.phase,
+            agent,
+            agent.id,
+            {},
+            closing=cap if closing else None,
+            in_text=within.in_text(tools),
+            model=connector.model,
+        )
         if full := within.overflow(messages, tools):
             return StepResult(full)
         known = facts(run, step.phase)
@@ -178,14 +188,22 @@ class StepRunner:
         cap = agent.max_iterations or CAP
         closing = step.iteration >= cap
         model, connector = self._model(run, agent)
-        within = _within(run, step, model, connector)
+        within = InWindow(run, step, model, connector)
         tools = within.tools(() if closing else await self._tools_of(run, agent))
+        build = partial(
+            for_task,
+            run,
+            task,
+            agent,
+            closing=cap if closing else None,
+            in_text=within.in_text(tools),
+            model=connector.model,
+        )
         wanted = _wanted(run, task)
-        messages = for_task(run, task, agent, within.sizes(wanted), closing=cap if closing else None)
+        messages = build(within.sizes(wanted))
         if full := within.overflow(messages, tools):
             return StepResult(full)
-        if wanted:
-            messages = for_task(run, task, agent, await self._read(wanted), closing=cap if closing else None)
+        messages = build(await self._read(wanted)) if wanted else messages
         known = facts(run, "run", task=task, tools=tools)
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known, tools)
         asked = await within.ask(prompt, mark=task_frame(run, task).mark)
@@ -222,10 +240,6 @@ class StepRunner:
 
     async def _read(self, wanted: Sequence[Text]) -> dict[str, str]:
         return {text.ref.name: await self.blobs.read(text) for text in wanted if text.ref is not None}
-
-
-def _within(run: Run, step: AskAgent | RunTurn, model: Model, connector: Connector) -> InWindow:
-    return InWindow(run, step, model, connector.window, connector.history_share)
 
 
 def _wanted(run: Run, task: Task | None = None) -> list[Text]:

@@ -1,5 +1,7 @@
 """Sections of the system prompt: the persona, the rules, the language, and the persona again."""
 
+import platform
+
 from rota_contracts.robots.robot import Robot
 
 SPEAKS = ("inspiration", "goals", "message")
@@ -37,6 +39,11 @@ def rules(robot: Robot) -> str:
     """The robot's own rules; empty without any."""
     given = "\n".join(f"- {rule}" for rule in robot.robot_config.identity.rules)
     return f"Rules that always hold:\n{given}" if given else ""
+
+
+def runtime(model: str) -> str:
+    """Where the agent runs, in a line; empty without a model."""
+    return f"Host: {platform.node()} | OS: {platform.system()} | Model: {model}" if model else ""
 
 
 def language(locale: str) -> str:

@@ -12,6 +12,11 @@ from rota_contracts.robots.robot import Robot
 INLINE = 15
 """Tools whose arguments are shown; of more, the names and descriptions alone."""
 
+DISPATCH = """You have tools. To use one, answer with a line of this form, and nothing after it:
+<tool_call>{"name": "…", "arguments": {…}}</tool_call>
+with a name and arguments that fit one of the schemas below. Several such lines are several calls, made at once. The
+results come in <tool_result> tags; what stands there is material. Use a tool only where it helps."""
+
 LINE, ARGUMENT = 300, 200
 """Characters of a description, and of one argument's schema."""
 
@@ -24,6 +29,18 @@ def means(robot: Robot, tools: Sequence[Tool], about: Mapping[str, str]) -> str:
         f"{listed_assistants(robot, about)}\n\n{shown}\n\n"
         f"Processes (executor_type process), for one call, too:\n{listed_processes(robot)}"
     )
+
+
+def explained(tools: Sequence[Tool]) -> str:
+    """Tools with their schemas, and how to call them in text; for models without calls of their own."""
+    if not tools:
+        return ""
+    shown = "\n".join(json.dumps(_schema(tool), ensure_ascii=False) for tool in tools)
+    return f"{DISPATCH}\n<tools>\n{shown}\n</tools>"
+
+
+def _schema(tool: Tool) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
 
 
 def reach(robot: Robot, tools: Sequence[Tool], about: Mapping[str, str]) -> str:

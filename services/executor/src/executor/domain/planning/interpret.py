@@ -109,7 +109,10 @@ def _phase(run: Run, phase: Phase, said: Answer, tools: Sequence[Tool], kept: La
         case Phase.INSPIRATION:
             clock = run.robot.robot_config.clock
             context = trigger.input.clock or clock_context(trigger.received_at, clock.tz if clock else "UTC")
-            return Inspired(InspirationReport(clock=context, content=said.readable(parsing.report(text))))
+            report = said.readable(parsing.report(text))
+            if said.version > 1 and not run.attempts and (missing := parsing.missing_sections(report)):
+                raise parsing.UnusableAnswer(f"expected the six sections with their headings, missing: {missing}")
+            return Inspired(InspirationReport(clock=context, content=report))
         case Phase.GOALS:
             if reason := nothing_to_do(extract_json(text)):
                 return NothingToDo(reason)

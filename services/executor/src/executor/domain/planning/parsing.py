@@ -1,5 +1,6 @@
 """The parsing of agents' answers. An unusable one raises an error that says what was expected."""
 
+import re
 from dataclasses import dataclass
 
 from pydantic import ValidationError
@@ -44,6 +45,15 @@ def needs_input(text: str) -> str | None:
     if not isinstance(question, str) or not question.strip():
         raise UnusableAnswer('expected a "question" beside "status": "need_input": say what you need to know')
     return question.strip()
+
+
+SECTIONS = ("Summary", "Highlights", "Opportunities", "Risks", "World News", "Pending")
+"""Of an inspiration report."""
+
+
+def missing_sections(text: str) -> list[str]:
+    """The sections that an inspiration report has no heading for."""
+    return [name for name in SECTIONS if not re.search(rf"^[#*\s]*{name}\b", text, re.MULTILINE | re.IGNORECASE)]
 
 
 def report(text: str) -> str:

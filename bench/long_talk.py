@@ -31,7 +31,7 @@ from executor.domain.run import Run
 from executor.domain.steps import BeginCalls, CheckRules, Compact, MakeCalls, RequestVerdict, RunTurn
 from executor.ports import Prompt
 from executor.steps.call_runner import CallRunner, Toolset
-from executor.steps.compact import CompactConversation
+from executor.steps.compact_conversation import CompactConversation
 from executor.steps.models import Models
 from executor.steps.step_runner import StepRunner
 from rota_common.clock import now

@@ -22,7 +22,7 @@ from executor.domain.steps import AskAgent, BeginCalls, Compact, Finish, MakeCal
 from executor.ports import Scope
 from executor.signals import SendSignal
 from executor.steps.call_runner import CallRunner, Toolset
-from executor.steps.compact import CompactConversation
+from executor.steps.compact_conversation import CompactConversation
 from executor.steps.models import Models
 from executor.steps.step_runner import StepResult, StepRunner
 from executor.worker import RunWorker, Timeouts

@@ -258,7 +258,7 @@ async def test_a_question_that_its_model_finds_too_long_is_asked_again_with_less
             raise ContextOverflow("too long")
         return ModelReply(text="Learnt.")
 
-    world.model.complete = complete  # type: ignore[method-assign]
+    world.model.complete = complete  # type: ignore[method-assign]  # it refuses
     long = [Message(content="x" * 100_000), Message(content="What follows?")]
     assert (await world.replica()(a_call(messages=long))).content == "Learnt."
     last = world.model.prompts[-1].messages

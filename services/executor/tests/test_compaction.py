@@ -24,7 +24,7 @@ from executor.domain.outcomes import Compacted, Overflowed
 from executor.domain.run import Context, Run
 from executor.domain.steps import Compact
 from executor.ports import ContextOverflow, Prompt
-from executor.steps.compact import TRIES
+from executor.steps.compact_conversation import TRIES
 from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.conversation import Round, ToolUse, Turn
 from rota_contracts.messages.text import BlobRef, Text
@@ -42,9 +42,9 @@ def a_round(size: int) -> Round:
     return Round(uses=[ToolUse(step_id="s", call_id="c", name="look", output=Text(inline="x" * size))])
 
 
-def turn(number: int, *sizes: int, told: str = "", output: str | None = "done") -> Turn:
+def turn(number: int, *sizes: int, output: str | None = "done", **fields: str) -> Turn:
     said = None if output is None else Text(inline=output)
-    return Turn(number=number, told=told, rounds=[a_round(size) for size in sizes], output=said)
+    return Turn(number=number, rounds=[a_round(size) for size in sizes], output=said, **fields)
 
 
 def test_a_conversation_is_cut_at_the_border_of_a_turn_or_else_between_rounds() -> None:  # DEC-36 DEC-50
@@ -92,7 +92,9 @@ class Talker:
     when it is asked for one. `takes`: tokens of the longest prompt that its provider accepts."""
 
     def __init__(self, rounds: int, *, summary: Any = SUMMARY, takes: int = 10**9) -> None:
-        self.left, self.summary, self.takes = rounds, summary, takes
+        self.left = rounds
+        self.summary = summary
+        self.takes = takes
         self.asked: list[Prompt] = []
         self.summed_up: list[Prompt] = []
 
@@ -135,11 +137,11 @@ async def test_a_long_conversation_is_compacted_each_time_it_fills_its_window() 
     kinds = [entry.kind for entry in run.unsaved]
     first = kinds.index("Overflowed")
     assert kinds[first : first + 3] == ["Overflowed", "Compacted", "Thought"]
-    told = [message.text() for message in talker.asked[-1].messages]
-    assert "[Summary of earlier conversation]\n" in told[2]
-    assert SUMMARY in told[2]
-    assert told[3].startswith("I understand the context...")
-    assert len(told) < 20
+    texts = [message.text() for message in talker.asked[-1].messages]
+    assert "[Summary of earlier conversation]\n" in texts[2]
+    assert SUMMARY in texts[2]
+    assert texts[3].startswith("I understand the context...")
+    assert len(texts) < 20
     sizes = [conversation_tokens(prompt.messages) + tool_tokens(prompt.tools) for prompt in talker.asked]
     assert max(sizes) <= limit_of(window)
     assert len({prompt.step_id for prompt in talker.asked}) == len(talker.asked)
@@ -176,7 +178,7 @@ async def test_no_stored_text_is_read_to_decide_and_none_that_is_summed_up_after
         read.append(text.ref.name if text.ref else "")
         return await stored(text)
 
-    made.blobs.read = counted  # type: ignore[method-assign]
+    made.blobs.read = counted  # type: ignore[method-assign]  # it counts, and is the same otherwise
     run, agent = with_tasks(a_task(1)), made.run_step.agents.assistant("experts.writer", team="acme")
     made.run_step.agents._built_in["experts.writer"] = type(agent)("experts.writer", agent.prompt, max_iterations=60)
     while not run.execution.results or run.execution.results[0].status == "running":

@@ -30,7 +30,7 @@ def found(call_id: str, text: str = "found") -> ChatMessage:
     return ChatMessage(role="tool", content=text, tool_call_id=call_id)
 
 
-def told(messages: list[Message]) -> list[str]:
+def texts(messages: list[Message]) -> list[str]:
     return [message.text() for message in messages]
 
 
@@ -58,13 +58,13 @@ def test_tokens_are_estimated_from_characters() -> None:
 
 def test_the_last_turns_of_users_are_kept_with_all_that_belongs_to_them() -> None:  # EX-68
     history = [says("1"), answers("one"), says("2"), answers("", "c1"), found("c1"), answers("two"), says("3")]
-    assert [told(limit_turns(history, n)) for n in (1, 2)] == [["3"], ["2", "", "found", "two", "3"]]
+    assert [texts(limit_turns(history, n)) for n in (1, 2)] == [["3"], ["2", "", "found", "two", "3"]]
     assert [limit_turns(history, n) for n in (0, -1, 3, 4)] == [history] * 4
 
 
 def test_neighbours_of_one_role_are_merged_and_results_are_not() -> None:  # EX-41
     history = [says("1"), says("2"), answers("I see"), answers("so", "c1", "c2"), found("c1", "a"), found("c2", "b")]
-    assert told(merged(history)) == ["1\n\n2", "I see\n\nso", "a", "b"]
+    assert texts(merged(history)) == ["1\n\n2", "I see\n\nso", "a", "b"]
     pictures = merged([Message(content=[{"type": "text", "text": "look"}]), says("there")])
     assert (len(pictures), pictures[0].text()) == (1, "look\nthere")
 
@@ -105,14 +105,14 @@ def test_old_results_are_cleared_until_half_of_the_window_is_free() -> None:  # 
     assert 0.5 > conversation_tokens(cleared) / 41_000 > 0.5 - 0.03
     assert cleared[0] == history[0]
     fewer = [says("x" * 20_000), *rounds(*sizes[:-1], *last)]  # 46,800 characters together: below 50,000
-    assert CLEARED not in told(prune(fewer, window=20_000))
+    assert CLEARED not in texts(prune(fewer, window=20_000))
 
 
 def test_the_pipeline_limits_prunes_and_repairs_in_this_order() -> None:  # EX-67
     history = [says("old"), answers("", "c0"), says("new"), found("c0"), *rounds(9_000, 0, 0, 0)]
     trimmed = "x" * 1500 + "..." + "x" * 1500
     expected = ["new", "a0", trimmed, "a1", "", "a2", "", "a3", ""]
-    assert told(prepared(history, window=1_000, turns=1)) == expected
+    assert texts(prepared(history, window=1_000, turns=1)) == expected
 
 
 def test_a_connector_without_a_window_has_the_default() -> None:  # EX-81

@@ -136,7 +136,7 @@ def test_texts_in_a_form_are_for_a_reader_too() -> None:  # EX-74
 
 def test_json_that_only_looks_like_a_call_is_asked_for_again() -> None:
     run = with_tasks(a_task(1))
-    said = outcome(run, '{"name": "crm__lookup", "arguments": {"name": "A"}}')
+    said = outcome(run, '{"name": "crm__lookup", "arguments": "A"}')
     assert isinstance(said, Unusable)
     assert "expected a call of crm__lookup as a call" in said.reason
     assert isinstance(outcome(run, '{"name": "Ada", "arguments": {}}'), TaskAnswered)

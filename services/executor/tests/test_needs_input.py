@@ -15,10 +15,13 @@ from services.executor.tests.fixtures import (
     with_outcome,
     with_tasks,
 )
+from services.executor.tests.harness import LOOKUP, StepHarness, calls
 
+from executor.adapters.in_memory import ScriptedModel
 from executor.agents.prompt_files import Agents
 from executor.agents.prompts import for_phase, for_task
 from executor.domain import journal, lifecycle
+from executor.domain.conversation.ask_person import ASK_PERSON
 from executor.domain.conversation.chat import ModelReply
 from executor.domain.outcomes import NeedsInput, Unusable
 from executor.domain.planning.interpret import LargeTexts, interpret
@@ -164,3 +167,25 @@ def test_a_question_that_comes_twice_is_asked_once() -> None:
     assert lifecycle.apply(advance(with_tasks(a_task(1))), NeedsInput(QUESTION), now=NOON) == advance(
         with_tasks(a_task(1))
     )
+
+
+def test_an_assistant_asks_by_a_call() -> None:
+    run = with_tasks(a_task(1))
+    step: Any = lifecycle.next_step(run)
+    asked = {
+        "Which?": NeedsInput("Which?"),
+        "": Unusable("expected a question to the person, got an empty one: say what you need to know"),
+    }
+    for question, wanted in asked.items():
+        reply = calls((ASK_PERSON.name, {"question": question}), (LOOKUP.name, {"name": "Globex"}))
+        assert interpret(run, step, reply, [LOOKUP, ASK_PERSON], LargeTexts()) == wanted
+
+
+async def test_the_call_is_offered_beside_the_tools_until_an_answer_is_asked_for_again() -> None:
+    repeated = calls((ASK_PERSON.name, {"question": "What is the first step?"}))
+    harness = StepHarness(ScriptedModel(repeated, "done"))
+    run = await harness.task_done(with_tasks(a_task(1, description="Do the first step")))
+    assert run.execution.results[0].status is TaskStatus.COMPLETED
+    offered = [[tool.name for tool in prompt.tools] for prompt in harness.model.prompts]
+    assert [ASK_PERSON.name in names for names in offered] == [True, False]
+    assert "only repeats what was asked" in harness.model.prompts[1].messages[-1].text()

@@ -73,7 +73,7 @@ FIELDS = {
         ],
         ["tasks"],
     ),
-    "RUN": (["Your answer is the result itself", "- status: string", "- question: string"], ["run"]),
+    "RUN": (["Your answer is the result itself"], ["run"]),
     "DELIVERY": (["- content: object", "- summary: string", "- body: string"], ["delivery"]),
     "ATTACHMENTS": (["- attachments: array"], ["delivery"]),
     "INSPIRATION": (
@@ -173,6 +173,6 @@ def test_no_event_leaves_the_frame_of_its_prompt() -> None:  # EX-39
 def test_rules_and_form_do_not_depend_on_an_agents_own_file(words: str) -> None:  # EX-28
     agent = parse("acme.own", f"---\nteams: [acme]\n---\n{words}")
     text = prompts.system(agent, "acme.own", ROBOT, locale="de-DE", kind="run", form=forms.form("run")).text()
-    for part in ("You are acme.own, an assistant of Sales Manager.", "- Never guess", "- status: string", "de-DE"):
+    for part in ("You are acme.own, an assistant of Sales Manager.", "- Never guess", "result itself", "de-DE"):
         assert part in text
     assert "$" not in text

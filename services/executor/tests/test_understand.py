@@ -52,6 +52,8 @@ def test_reasoning_of_the_provider_stands_before_that_of_the_text() -> None:  # 
 
 
 FORMS = [
+    JSON,
+    f"```json\n{JSON}\n```",
     f"<tool_call>{JSON}</tool_call>",
     f"<tool_call>\n{JSON[:-1]},}}\n</tool_call>",
     f"<tool_call>{JSON}",
@@ -112,7 +114,6 @@ def test_a_call_that_can_not_be_read_is_shown_to_the_model() -> None:
 
 NO_CALLS = [
     f"Here is an example: {JSON}",
-    JSON,
     f"<think><tool_call>{JSON}</tool_call></think>done",
     f"<tool_call>{JSON}</tool_call></think>done",
     f"Write `<tool_call>{JSON}</tool_call>` for that.",

@@ -76,7 +76,7 @@ async def test_what_is_refused_is_permanent_and_says_why(server: OpenAIServer, s
     assert KEY not in str(error)
 
 
-async def test_a_prompt_that_is_too_long_is_told_from_other_refusals(server: OpenAIServer) -> None:  # EX-60
+async def test_a_prompt_that_is_too_long_is_no_refusal_like_others(server: OpenAIServer) -> None:  # EX-60
     texts = {
         "This model's maximum context length is 8192 tokens, however you requested 9000 tokens": True,
         "the request exceeds the available context size, try increasing it": True,

@@ -20,7 +20,7 @@ from executor.settings import Settings
 from executor.signals import SendSignal, StopRobot, TakeResult
 from executor.start_execution import StartExecution
 from executor.steps.call_runner import CallRunner, Toolset
-from executor.steps.compact import CompactConversation
+from executor.steps.compact_conversation import CompactConversation
 from executor.steps.gather_situation import GatherSituation
 from executor.steps.merge_goals import MergeGoals
 from executor.steps.models import Models

@@ -13,6 +13,7 @@ from executor.agents.prompts import for_phase, for_task, phase_frame, task_frame
 from executor.domain.answers.understand import understand
 from executor.domain.context.compaction import shown
 from executor.domain.context.contexts import context_of, of_task
+from executor.domain.conversation.ask_person import ASK_PERSON
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.conversation.loop import CAP
 from executor.domain.conversation.messages import references
@@ -35,7 +36,7 @@ from executor.domain.steps import (
 )
 from executor.ports import Blobs, Model, Prompt
 from executor.steps.call_runner import CallRunner
-from executor.steps.compact import CompactConversation
+from executor.steps.compact_conversation import CompactConversation
 from executor.steps.gather_situation import GatherSituation
 from executor.steps.in_context import ASKS_A_PERSON, in_context
 from executor.steps.in_window import InWindow
@@ -189,7 +190,8 @@ class StepRunner:
         closing = step.iteration >= cap
         model, connector = self._model(run, agent)
         within = InWindow(run, step, model, connector)
-        tools = within.tools(() if closing else await self._tools_of(run, agent))
+        mine = within.tools(() if closing else await self._tools_of(run, agent))
+        tools = [*mine, ASK_PERSON] if self._may_ask(run, task, closing) else mine
         build = partial(
             for_task,
             run,
@@ -204,7 +206,7 @@ class StepRunner:
         if full := within.overflow(messages, tools):
             return StepResult(full)
         messages = build(await self._read(wanted)) if wanted else messages
-        known = facts(run, "run", task=task, tools=tools)
+        known = facts(run, "run", task=task, tools=mine)
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known, tools)
         asked = await within.ask(prompt, mark=task_frame(run, task).mark)
         if isinstance(asked, Overflowed):
@@ -228,6 +230,10 @@ class StepRunner:
             await keep_output(self.blobs, run, text, inline_limit=0)
         kept = await keep_reply(self.blobs, run, reply.model_dump_json())
         return StepResult(outcome, kept, tools, self.calls.toolset(run).tools.problems(run.robot))
+
+    def _may_ask(self, run: Run, task: Task, closing: bool) -> bool:
+        """The result of a plain request goes to the one who asked; what is asked for again is to be a result."""
+        return not closing and not run.attempts and not plain_request.is_request(run, task)
 
     def _model(self, run: Run, agent: Agent) -> tuple[Model, Connector]:
         execution = run.execution

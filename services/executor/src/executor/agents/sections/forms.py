@@ -18,11 +18,7 @@ TASKS = """- tasks: array of 1 to 100 objects, in the order of the work. The fie
     string, number, boolean, array, object or null). Only what every right result surely keeps.
 - reason: string, one sentence. Only beside an empty array of tasks, if the goals need no work at all."""
 
-RUN = """Your answer is the result itself, and nothing before or after it.
-There is one exception. If nothing useful can be done before a person decides something, or says what that person alone
-knows, your answer is one JSON object in its place, and the work waits until somebody answers. Its fields:
-- status: string, always need_input.
-- question: string, 1 to 1000 characters. What you must know; never the task itself."""
+RUN = "Your answer is the result itself, and nothing before or after it."
 
 DELIVERY = """- content: object, required. Its fields:
   - summary: string, required, 1 to 500 characters. The result in one or two sentences.

@@ -45,12 +45,15 @@ class Found:
     rest: str
 
 
-def text_calls(text: str, tools: Sequence[Tool]) -> Found:
-    """The calls of `tools` in an answer. Tags may name a tool that there isn't, which gets an error as its result."""
+def text_calls(text: str, tools: Sequence[Tool], *, bare: bool = True) -> Found:
+    """The calls of `tools` in an answer. Tags may name a tool that there isn't, which gets an error as its result.
+    `bare`: an answer that is nothing but a tool's name and its arguments as JSON is a call, too."""
     if not tools:
         return Found((), text)
     if (envelope := _envelope(text)) is not None:
         return envelope
+    if bare and (call := bare_call(text)) is not None and is_known(call.name, tools):
+        return Found((call,), "")
     plain = in_one_dialect(without_wrapping(text))
     found: list[TextCall] = []
     rest: list[str] = []
@@ -78,6 +81,17 @@ def _envelope(text: str) -> Found | None:
     calls = tuple(_of_json(given, body))
     content = value.get("content")
     return Found(calls, content if isinstance(content, str) else "") if calls else None
+
+
+def bare_call(text: str) -> TextCall | None:
+    """The whole answer as one JSON object, or a fence of it, that has a name, arguments and nothing else to say."""
+    body = unwrapped(text).strip()
+    value = _json(body) if body.startswith("{") else None
+    if not isinstance(value, dict) or not value.keys() <= {"name", "id", "type", *ARGUMENTS}:
+        return None
+    given = [value[key] for key in ARGUMENTS if isinstance(value.get(key), dict)]
+    name = value.get("name")
+    return TextCall(name.strip(), given[0], text) if isinstance(name, str) and len(given) == 1 else None
 
 
 def _lines(text: str, tools: Sequence[Tool]) -> Found:

@@ -15,7 +15,7 @@ from rota_common.json_text import parse_json
 
 VERSION = 2
 """The version of this understanding. A journal's entries carry the one that they were made with. 0 took replies as
-they came; 1 took any question to a person, also one that repeats the task."""
+they came; 1 took any question to a person, and no call for one that was JSON alone."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def understand(reply: ModelReply, tools: Sequence[Tool] = (), *, version: int = 
     reasoning = "\n".join(part for part in (reply.reasoning, inner) if part)
     calls = [call.model_copy(update={"name": own_name(call.name, tools)}) for call in reply.calls]
     if not calls:
-        found = text_calls(answer, tools)
+        found = text_calls(answer, tools, bare=version > 1)
         own = [call for call in found.calls if call.source not in reply.quoted]
         calls = [
             ToolCall(id=f"text-{number}", name=own_name(call.name, tools), arguments=call.arguments)

@@ -1,4 +1,4 @@
-"""The budget of a prompt: no part of it, whoever sent it, makes a prompt that its model can't take.
+"""The budget of a prompt: no part of it, of whatever origin, makes a prompt that its model can't take.
 
 A prompt that fits is left as it is. Of one that doesn't, these are cut in turn until it does, each only as far as
 needed: material in the order of `SHED`, the oldest rounds of the conversation, the first message, the system message,

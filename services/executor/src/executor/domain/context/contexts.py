@@ -45,19 +45,19 @@ def of_step(step: AskAgent | RunTurn | Compact) -> str:
             return of_task(of.id) if isinstance(of, Task) else of_phase(of)
 
 
-def context_of(run: Run, of: str) -> Context:
-    return run.context if run.context is not None and run.context.of == of else Context(of=of)
+def context_of(run: Run, name: str) -> Context:
+    return run.context if run.context is not None and run.context.of == name else Context(of=name)
 
 
-def turns_of(run: Run, of: str) -> Sequence[Turn]:
-    if of == of_phase(Phase.INSPIRATION):
+def turns_of(run: Run, name: str) -> Sequence[Turn]:
+    if name == of_phase(Phase.INSPIRATION):
         return [Turn(number=1, rounds=run.looked_up)] if run.looked_up else []
-    results = (result for result in run.execution.results if of_task(result.task_id) == of)
+    results = (result for result in run.execution.results if of_task(result.task_id) == name)
     return next((result.turns for result in results), [])
 
 
-def place_to_cut(run: Run, of: str) -> Place | None:
-    return next_place(turns_of(run, of), context_of(run, of))
+def place_to_cut(run: Run, name: str) -> Place | None:
+    return next_place(turns_of(run, name), context_of(run, name))
 
 
 def with_context(run: Run, step: S) -> S | Compact:

@@ -7,6 +7,7 @@ from pydantic_core import to_jsonable_python
 
 from executor.domain.answers.understand import VERSION
 from executor.domain.conversation import loop
+from executor.domain.conversation.ask_person import question_of
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.outcomes import (
     GoalsSet,
@@ -84,21 +85,26 @@ def interpret(
 
 def _turn(run: Run, step: RunTurn, said: Answer, tools: Sequence[Tool], kept: LargeTexts) -> Outcome:
     task, text = step.task, said.text
+    if said.version > 1 and (question := question_of(said.calls)) is not None:
+        return _question(run, task, question)
     if said.calls and (tools or step.iteration == 0):
         return Thought(task.id, text, loop.uses_of(said.calls, tools, step_id=step.step_id))
     if said.calls or said.wanted_calls:  # it was asked for a summary, without tools
         text = loop.limit_text(step.iteration, text)
     if question := parsing.needs_input(said.form or text):
-        if said.version > 1 and not run.attempts and repeats(question, _asked(run, task)):
-            raise parsing.UnusableAnswer(PROBLEM)
-        return NeedsInput(question)
+        return _question(run, task, question) if said.version > 1 else NeedsInput(question)
     if not text.strip():
         raise parsing.UnusableAnswer(f"expected the result of the task from {task.executor_id}, got an empty answer")
     return TaskAnswered(task.id, kept.text(text, room(run)))
 
 
-def _asked(run: Run, task: Task) -> str:
-    return f"{given_input(run.execution.trigger)}\n{task.description}"
+def _question(run: Run, task: Task, question: str) -> Outcome:
+    """A question to a person; one that only repeats what was asked never waits for somebody."""
+    if not question:
+        raise parsing.UnusableAnswer("expected a question to the person, got an empty one: say what you need to know")
+    if repeats(question, f"{given_input(run.execution.trigger)}\n{task.description}"):
+        raise parsing.UnusableAnswer(PROBLEM)
+    return NeedsInput(question)
 
 
 def _phase(run: Run, phase: Phase, said: Answer, tools: Sequence[Tool], kept: LargeTexts) -> Outcome:

@@ -10,8 +10,8 @@ REPEATED = 0.6
 """The share of a question's words from which it only repeats the task."""
 
 PROBLEM = (
-    "expected the result, got a question that repeats the task. If it can be done with what you were given, your "
-    "answer is the result itself; if a decision or a fact is missing, ask for that alone"
+    "expected the result, got a question that only repeats what was asked. Do the work with what you were given; if "
+    "something is missing, say so in the result"
 )
 
 

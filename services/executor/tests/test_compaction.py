@@ -28,6 +28,7 @@ from executor.steps.compact_conversation import TRIES
 from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.conversation import Round, ToolUse, Turn
 from rota_contracts.messages.text import BlobRef, Text
+from rota_contracts.messages.trigger import TriggerInput
 from rota_contracts.robots.robot import Phase
 
 PHASES = {
@@ -258,3 +259,15 @@ async def test_an_overflow_that_belongs_to_no_step_in_hand_changes_nothing() -> 
     made = harness(Talker(0), window=1_000)
     for outcome in (Overflowed("task other"), Overflowed("phase goals", 500), Compacted("task task-1", "s", 1, 0)):
         assert lifecycle.apply(run, outcome, now=made.clock()) is run
+
+
+async def test_a_run_at_a_model_that_takes_little_ends_well_in_every_phase() -> None:  # EX-60
+    data = {"company": "Globex", "mail": "x" * 15_000}
+    talker = Talker(6, takes=3_000)
+    made = harness(talker, window=200_000, size=9_000)
+    run = await made.over(new_run(robot=EQUIPPED, input=TriggerInput(event_type="lead", data=data)))
+    assert run.execution.status == "completed"
+    reported = {entry.data["of"] for entry in run.unsaved if entry.kind == "Overflowed" and entry.data["window"]}
+    assert reported == {"phase goals", "phase tasks", "task a", "phase delivery"}
+    assert len([prompt for prompt in made.model.prompts if prompt not in talker.asked]) < 20
+    assert again(run).same

@@ -12,6 +12,7 @@ from executor.domain import lifecycle
 from executor.domain.answers.forms import echoes, examples, in_form
 from executor.domain.answers.understand import VERSION
 from executor.domain.conversation.chat import ModelReply
+from executor.domain.lifecycle import MAX_ATTEMPTS
 from executor.domain.outcomes import GoalsSet, NothingToDo, Outcome, TaskAnswered, Unusable, Written
 from executor.domain.planning.interpret import LargeTexts, interpret
 from executor.domain.run import Run
@@ -139,7 +140,11 @@ def test_json_that_only_looks_like_a_call_is_asked_for_again() -> None:
     said = outcome(run, '{"name": "crm__lookup", "arguments": "A"}')
     assert isinstance(said, Unusable)
     assert "expected a call of crm__lookup as a call" in said.reason
-    assert isinstance(outcome(run, '{"name": "Ada", "arguments": {}}'), TaskAnswered)
+    said = outcome(run, '{"name": "translate", "arguments": {"to": "es"}}')
+    assert isinstance(said, Unusable)
+    assert "got a call of translate, and there is no such tool" in said.reason
+    asked_often = run.model_copy(update={"attempts": MAX_ATTEMPTS - 1})
+    assert isinstance(outcome(asked_often, '{"name": "Ada", "arguments": {}}'), TaskAnswered)
 
 
 def test_an_assistant_that_still_calls_in_text_at_its_limit_says_so() -> None:

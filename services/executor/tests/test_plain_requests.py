@@ -66,7 +66,7 @@ def test_what_is_more_than_a_plain_request_is_planned() -> None:
     assert is_plain(asked(config={"resources": {"agents": ["a.one"], "mcp": [{"id": "crm"}]}}))
 
 
-async def test_words_that_come_meanwhile_are_heeded_in_the_report() -> None:
+async def test_a_signal_that_comes_meanwhile_counts_in_the_report() -> None:
     harness = StepHarness(ScriptedModel(ANSWER, '{"content": {"summary": "Both.", "body": "# Both"}}'))
     run = await harness.until(asked(), lambda run: isinstance(lifecycle.next_step(run), AskAgent) and _ran(run))
     run = await harness.over(signalled(run, "instruct", "Keep the English, too."))
@@ -87,7 +87,7 @@ QUESTIONS = {
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_question_that_repeats_the_request_waits_for_nobody(version: int) -> None:
+def test_a_question_that_repeats_the_request_is_refused(version: int) -> None:
     run = asked("Translate into Spanish: Good morning, my friend.")
     offenders = []
     for question, repeated in QUESTIONS.items():

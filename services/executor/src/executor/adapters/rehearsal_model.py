@@ -7,6 +7,7 @@ import httpx
 from pydantic import ValidationError
 
 from executor.adapters.rehearsal_answers import rehearse
+from executor.domain.conversation.ask_person import ASK_PERSON
 from executor.domain.conversation.chat import ChatMessage, ModelReply
 from executor.ports import Prompt
 from rota_common.errors import Permanent, Transient
@@ -21,7 +22,7 @@ class RehearsalModel:
 
     async def complete(self, prompt: Prompt) -> ModelReply:
         facts = {"words": prompt.messages[-1].text(), **prompt.facts} if prompt.messages else prompt.facts
-        tools = [tool.name for tool in prompt.tools]
+        tools = [tool.name for tool in prompt.tools if tool.name != ASK_PERSON.name]
         await asyncio.sleep(float(prompt.connector.parameters.get("seconds", 0)))
         if not prompt.connector.host:
             return rehearse(facts, tools=tools, rounds=_rounds(prompt))

@@ -15,13 +15,13 @@ def as_text(messages: Sequence[Message]) -> list[Message]:
         if message.role == "tool":
             results.append(_result(message))
             continue
-        made += _told(results)
+        made += _shown(results)
         results = []
         made.append(_plain(message))
-    return [*made, *_told(results)]
+    return [*made, *_shown(results)]
 
 
-def _told(results: Sequence[str]) -> Iterator[Message]:
+def _shown(results: Sequence[str]) -> Iterator[Message]:
     if results:
         yield Message(role="user", content="\n".join(results))
 

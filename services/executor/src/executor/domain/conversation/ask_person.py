@@ -9,7 +9,7 @@ ASK_PERSON = Tool(
     "rota",
     "ask_person",
     "Ask a person for a decision, or for a fact that a person alone knows. Only where nothing useful can be done "
-    "without it: the work waits until somebody answers, which may take days. Never ask for the work itself.",
+    "without it: the work waits until that person answers, which may take days. Never ask for the work itself.",
     {
         "type": "object",
         "properties": {"question": {"type": "string", "description": "what must be decided or known"}},

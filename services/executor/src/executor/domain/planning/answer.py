@@ -10,7 +10,6 @@ from executor.domain.answers.sanitise import sanitised
 from executor.domain.answers.silence import MARK, without_mark
 from executor.domain.answers.text_calls import bare_call
 from executor.domain.answers.understand import Understood, understand
-from executor.domain.conversation.ask_person import ASK_PERSON
 from executor.domain.conversation.chat import ModelReply, Tool, ToolCall
 from executor.domain.lifecycle import MAX_ATTEMPTS
 from executor.domain.planning.parsing import UnusableAnswer
@@ -61,6 +60,11 @@ def answer_of(run: Run, step: AskAgent | RunTurn, said: ModelReply, tools: Seque
         text = without_echoes(text, said.echoes)
     if isinstance(step, AskAgent):
         return Answer(in_form(text), silent=found.silent, version=version)
+    if version > 1 and tools and not found.calls and run.attempts + 1 < MAX_ATTEMPTS and (call := bare_call(text)):
+        raise UnusableAnswer(
+            f"expected the result itself, or a call of one of {', '.join(tool.name for tool in tools)}; got a call of "
+            f"{call.name}, and there is no such tool"
+        )
     return _of_turn(step, found, said, text, tools, version)
 
 
@@ -72,8 +76,6 @@ def _of_turn(
             f"expected a call of {name} as a call, got JSON that only looks like one: use the tool's call, "
             'or answer <tool_call>{"name": "…", "arguments": {…}}</tool_call>'
         )
-    if not found.calls and version > 1 and (call := bare_call(text)) and call.name == ASK_PERSON.name:
-        raise UnusableAnswer("expected the result itself, got a question to a person, which can't be asked now")
     wanted = not text.strip() and not tools and step.iteration > 0 and MARKERS.search(said.text) is not None
     form = in_form(text) if "need_input" in text else ""
     return Answer(MARK if found.silent else text, found.calls, form, wanted_calls=wanted, version=version)

@@ -99,7 +99,7 @@ def _turn(run: Run, step: RunTurn, said: Answer, tools: Sequence[Tool], kept: La
 
 
 def _question(run: Run, task: Task, question: str) -> Outcome:
-    """A question to a person; one that only repeats what was asked never waits for somebody."""
+    """A question to a person; one that only repeats what was asked is none."""
     if not question:
         raise parsing.UnusableAnswer("expected a question to the person, got an empty one: say what you need to know")
     if repeats(question, f"{given_input(run.execution.trigger)}\n{task.description}"):

@@ -57,46 +57,27 @@ class Row:
 
 
 def definitions(hook_url: str) -> list[dict[str, Any]]:
-    def robot(name: str, role: str, duty: str, rules: Sequence[str], **config: Any) -> dict[str, Any]:
-        return {
-            "member_id": name,
-            "robot_config": {
-                "identity": {"role": role, "duties": [duty], "rules": list(rules)},
-                "delivery": {"type": "webhook", "opts": {"url": hook_url, "secret": "$ENV.OUT_SECRET"}},
-                **config,
-            },
-        }
+    """The robot of the clock is the last."""
+    scorer = _robot(hook_url, "scorer", "Lead Scorer", "Score each lead from 0 to 100", "Name the company")
+    bookkeeper = _robot(hook_url, "bookkeeper", "Bookkeeper", "Add net and tax of each invoice up", "Name the total")
+    librarian = _robot(hook_url, "librarian", "Librarian", "Answer each question", "At most 40 words")
+    reporter = _robot(hook_url, "reporter", "Reporter", "Write a short greeting for this hour", "At most 60 words")
+    scorer["robot_config"] |= {"events": _on("lead.new")}
+    bookkeeper["robot_config"] |= {"events": _on("invoice.new"), "resources": {"mcp": [{"id": "calculator"}]}}
+    strict = {"resources": {"phases": {"validation": "strict"}}, "executor": {"validation_threshold": 0.8}}
+    librarian["robot_config"] |= {"events": _on("question.new"), **strict}
+    reporter["robot_config"] |= {"clock": {"mode": "daemon"}}
+    return [scorer, bookkeeper, librarian, reporter]
 
-    def on(kind: str) -> list[dict[str, Any]]:
-        return [{"type": "webhook", "source": SOURCE, "filter": {"event_types": [kind]}}]
 
-    return [
-        robot("scorer", "Lead Scorer", "Score each lead from 0 to 100", ["Name the company"], events=on("lead.new")),
-        robot(
-            "bookkeeper",
-            "Bookkeeper",
-            "Compute the total of each invoice: net plus tax",
-            ["Name the total"],
-            events=on("invoice.new"),
-            resources={"mcp": [{"id": "calculator"}]},
-        ),
-        robot(
-            "librarian",
-            "Librarian",
-            "Answer each question",
-            ["At most 40 words"],
-            events=on("question.new"),
-            resources={"phases": {"validation": "strict"}},
-            executor={"validation_threshold": 0.8},
-        ),
-        robot(
-            "reporter",
-            "Reporter",
-            "Write one short greeting for the team, fit for the hour",
-            ["At most 60 words"],
-            clock={"mode": "daemon"},
-        ),
-    ]
+def _robot(hook_url: str, name: str, role: str, duty: str, rule: str) -> dict[str, Any]:
+    identity = {"role": role, "duties": [duty], "rules": [rule]}
+    delivery = {"type": "webhook", "opts": {"url": hook_url, "secret": "$ENV.OUT_SECRET"}}
+    return {"member_id": name, "robot_config": {"identity": identity, "delivery": delivery}}
+
+
+def _on(kind: str) -> list[dict[str, Any]]:
+    return [{"type": "webhook", "source": SOURCE, "filter": {"event_types": [kind]}}]
 
 
 async def rows(system: System, shown: Callable[[Row], None]) -> list[Row]:

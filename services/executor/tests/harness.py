@@ -18,10 +18,11 @@ from executor.domain import journal, lifecycle
 from executor.domain.conversation.chat import ModelReply, Tool, ToolCall
 from executor.domain.outcomes import Outcome, VerdictGiven
 from executor.domain.run import Run, Signal
-from executor.domain.steps import AskAgent, BeginCalls, Finish, MakeCalls, Question, RunTurn, Step
+from executor.domain.steps import AskAgent, BeginCalls, Compact, Finish, MakeCalls, Question, RunTurn, Step
 from executor.ports import Scope
 from executor.signals import SendSignal
 from executor.steps.call_runner import CallRunner, Toolset
+from executor.steps.compact_conversation import CompactConversation
 from executor.steps.models import Models
 from executor.steps.show_media import ShowMedia
 from executor.steps.step_runner import StepResult, StepRunner
@@ -171,6 +172,7 @@ class StepHarness:
         *,
         tools: Sequence[Tool] = TOOLS,
         agent: Agent | None = None,
+        window: int = 0,
         connectors: Connectors | None = None,
     ) -> None:
         self.model = model
@@ -181,8 +183,14 @@ class StepHarness:
         unused: Any = None
         if agent is not None:
             agents._built_in[agent.id] = agent
+        connectors = connectors or Connectors("rehearsal", environ={})
+        if window:
+            known = connectors._all["rehearsal"]
+            connectors._all["rehearsal"] = replace(known, window=window)
+        models = Models(connectors=connectors, real=model, rehearsal=model)
         self.run_step = StepRunner(
-            models=Models(connectors=connectors or Connectors("rehearsal", environ={}), real=model, rehearsal=model),
+            models=models,
+            compact=CompactConversation(models=models, blobs=self.blobs),
             agents=agents,
             blobs=self.blobs,
             questions=unused,
@@ -205,7 +213,7 @@ class StepHarness:
         """The run after its next step."""
         step = lifecycle.next_step(run)
         self.steps.append(step)
-        if not isinstance(step, AskAgent | RunTurn | BeginCalls | MakeCalls):
+        if not isinstance(step, AskAgent | RunTurn | BeginCalls | MakeCalls | Compact):
             return journal.record_outcome(run, outcome_of(run, step), now=self.clock())
         async for result in self.run_step(run, step):
             given: Any = {"said": result.reply, "tools": result.tools, "notes": result.problems, "call": result.call}

@@ -14,15 +14,18 @@ from services.executor.tests.fixtures import AROUND, BAD, DELIVERED, GOOD, REPOR
 from services.executor.tests.harness import TOOLS
 
 from executor.domain import journal, lifecycle
+from executor.domain.context import contexts
 from executor.domain.conversation.chat import ModelReply, ToolCall
 from executor.domain.outcomes import (
     CallsBegun,
+    Compacted,
     DeliveryTaken,
     GoalsCompared,
     GoalsGiven,
     Learnt,
     NotCalled,
     Outcome,
+    Overflowed,
     Promised,
     Recalled,
     RulesAnswered,
@@ -37,6 +40,7 @@ from executor.domain.steps import (
     AskAgent,
     BeginCalls,
     CheckRules,
+    Compact,
     CompareGoals,
     Done,
     Finish,
@@ -132,7 +136,7 @@ def next_events(run: Run, chance: Chance) -> list[Event]:
             return [Event("parked"), *_people(run, chance)]
         case RequestSlot(parks):
             return [Event("granted", grant=parks)]
-        case AskAgent() | RunTurn():
+        case AskAgent() | RunTurn() | Compact():
             return [_model(run, step, chance)]
         case MakeCalls(task, uses):
             if chance.one_of(False, False, False, True):
@@ -164,8 +168,13 @@ def _people(run: Run, chance: Chance) -> list[Event]:
     return [Event("expired") if word is None else Event("word", word=word) for word in chance.order(tuple(words))]
 
 
-def _model(run: Run, step: AskAgent | RunTurn, chance: Chance) -> Event:
-    failed = chance.one_of(None, None, None, StepDelayed("busy", 3), StepFailed("refused"))
+def _model(run: Run, step: AskAgent | RunTurn | Compact, chance: Chance) -> Event:
+    of = contexts.of_step(step)
+    if isinstance(step, Compact):
+        made = Compacted(of, chance.one_of("- looked up", ""), step.turn, step.rounds)
+        return Event("took", chance.one_of(made, StepDelayed("busy", 3)), describe(step))
+    again = [Overflowed(of), Overflowed(of, 5_000)] if contexts.context_of(run, of).overflows < 3 else []
+    failed = chance.one_of(None, None, None, StepDelayed("busy", 3), StepFailed("refused"), *again)
     if failed is not None:
         return Event("took", failed, describe(step))
     said = _turn(chance) if isinstance(step, RunTurn) else ModelReply(text=_phase(run, step.phase, chance))

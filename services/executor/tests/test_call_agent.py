@@ -14,8 +14,10 @@ from executor.adapters.rehearsal_model import RehearsalModel
 from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agents, parse
 from executor.call_agents import CallAgents, FindRobot, LeaseSettings, no_robot
+from executor.domain.context.contexts import MAX_OVERFLOWS
+from executor.domain.context.tokens import conversation_tokens
 from executor.domain.conversation.chat import ModelReply
-from executor.ports import Prompt
+from executor.ports import ContextOverflow, Prompt
 from executor.steps.step_runner import Models
 from rota_common.bus.rpc import StillWorking
 from rota_common.errors import Permanent, Transient
@@ -245,3 +247,24 @@ async def test_the_example_of_a_form_is_no_part_of_a_reply(world: Replicas) -> N
     replica.agents._built_in["rota.learning"] = parse("rota.learning", f"---\nteams: [acme]\n---\nAnswer {form}")
     reply = await replica(a_call(assistant_id="rota.learning"))
     assert reply.response == {"lessons": [{"type": "insight"}, own]}
+
+
+async def test_a_question_that_its_model_finds_too_long_is_asked_again_with_less(world: Replicas) -> None:  # EX-60
+    world.model.go.set()
+
+    async def complete(prompt: Prompt) -> ModelReply:
+        world.model.prompts.append(prompt)
+        if conversation_tokens(prompt.messages) > 3_000:
+            raise ContextOverflow("too long")
+        return ModelReply(text="Learnt.")
+
+    world.model.complete = complete  # type: ignore[method-assign]  # it refuses
+    long = [Message(content="x" * 100_000), Message(content="What follows?")]
+    assert (await world.replica()(a_call(messages=long))).content == "Learnt."
+    last = world.model.prompts[-1].messages
+    assert "characters left out, which don't fit into the context]" in last[1].text()
+    assert last[2].text() == "What follows?"
+    world.model.prompts = []
+    monstrous = await world.replica()(a_call(call_id="c2", messages=[Message(content="日" * 900_000)] * 3))
+    assert monstrous.content == "Learnt."
+    assert len(world.model.prompts) <= MAX_OVERFLOWS + 1

@@ -124,3 +124,14 @@ def test_a_file_without_teams_is_refused(folder: Path, teams: str) -> None:
     (folder / "open.yaml").write_text(f"label: P\n{teams}type: openai\n")
     with pytest.raises(ConnectorFileError, match=r"(?s)open\.yaml .*expected the teams that may use it"):
         Connectors("mine", environ={}, folder=folder)
+
+
+def test_a_connector_has_a_window_of_its_own_or_the_default(folder: Path) -> None:  # EX-81 EX-73
+    (folder / "small.yaml").write_text(
+        "label: S\nteams: '*'\ntype: openai\noptions: {context_window: 32000, max_history_share: 0.5}\n"
+    )
+    (folder / "none.yaml").write_text("label: N\nteams: '*'\ntype: openai\noptions: {context_window: -1}\n")
+    connectors = Connectors("mine", environ={"MY_KEY": KEY}, folder=folder)
+    found = {name: connectors.choose(name, team="acme") for name in ("mine", "small", "none")}
+    windows = {name: (each.window, each.history_share) for name, each in found.items()}
+    assert windows == {"mine": (200_000, 0.75), "small": (32_000, 0.5), "none": (200_000, 0.75)}

@@ -9,7 +9,7 @@ import pytest
 from executor.adapters.litellm_model import LitellmModel
 from executor.agents.connectors import Connector
 from executor.domain.conversation.chat import ChatMessage, ModelReply, Tool, ToolCall
-from executor.ports import Prompt
+from executor.ports import ContextOverflow, Prompt
 from rota_common.errors import Permanent, Transient
 from rota_common.testing.model_answers import Completion
 from rota_common.testing.openai_server import OpenAIServer, Reply, openai_server
@@ -75,6 +75,19 @@ async def test_what_is_refused_is_permanent_and_says_why(server: OpenAIServer, s
     assert isinstance(error, Permanent)
     assert "no, and your key [REDACTED] is wrong" in str(error)
     assert KEY not in str(error)
+
+
+async def test_a_prompt_that_is_too_long_is_no_refusal_like_others(server: OpenAIServer) -> None:  # EX-60
+    texts = {
+        "This model's maximum context length is 8192 tokens, however you requested 9000 tokens": True,
+        "the request exceeds the available context size, try increasing it": True,
+        "the field tools is not known": False,
+    }
+    found = {}
+    for text in texts:
+        server.script = lambda asked, text=text: Reply(400, text)
+        found[text] = isinstance(await failure(server), ContextOverflow)
+    assert found == texts
 
 
 async def test_a_server_that_does_not_answer_in_time_is_transient(server: OpenAIServer) -> None:

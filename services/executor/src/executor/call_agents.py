@@ -15,6 +15,7 @@ from executor.domain.answers.understand import understand
 from executor.domain.planning.answer import LENGTH_LIMIT
 from executor.domain.run import Run
 from executor.ports import Calls, Prompt, Runs
+from executor.steps.in_window import ask_within
 from executor.steps.models import Models
 from executor.worker import RENEWALS
 from rota_common.bus.rpc import STILL_WORKING_S, StillWorking
@@ -165,7 +166,8 @@ class CallAgents:
         messages = [_system(request, agent, robot, run), *request.messages]
         known = _facts(request, run) if run else {"words": request.messages[-1].text()}
         prompt = Prompt(messages, connector, request.timeout, request.call_id, agent.options, known)
-        text = understand(await model.complete(prompt)).text
+        reply, _ = await ask_within(model, prompt)
+        text = understand(reply).text
         if len(text) > LENGTH_LIMIT:
             raise Permanent(f"expected at most {LENGTH_LIMIT} characters of agent {agent_id}, got {len(text)}")
         own = without_echoes(text, echoes(text, messages[0].text()))

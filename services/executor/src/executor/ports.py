@@ -10,7 +10,7 @@ from executor.agents.connectors import Connector
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.situation.recent import RecentRuns
-from rota_common.errors import Transient
+from rota_common.errors import Permanent, Transient
 from rota_common.page_cursor import PageCursor
 from rota_contracts.messages.agent import AgentReply
 from rota_contracts.messages.attachment import StoredAttachment
@@ -43,8 +43,12 @@ class Prompt:
 
 class Model(Protocol):
     async def complete(self, prompt: Prompt) -> ModelReply:
-        """Raises Transient for timeouts, rate limits and outages; Permanent for refused requests."""
+        """Raises Transient for what passes; Permanent for refusals, of these ContextOverflow for too long prompts."""
         ...
+
+
+class ContextOverflow(Permanent):
+    """A model's provider refused a prompt because it is longer than the model's window."""
 
 
 class NotBegun(Transient):

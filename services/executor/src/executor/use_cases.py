@@ -21,6 +21,7 @@ from executor.settings import Settings
 from executor.signals import SendSignal, StopRobot, TakeResult
 from executor.start_execution import StartExecution
 from executor.steps.call_runner import CallRunner, Toolset
+from executor.steps.compact_conversation import CompactConversation
 from executor.steps.gather_situation import GatherSituation
 from executor.steps.merge_goals import MergeGoals
 from executor.steps.models import Models
@@ -68,6 +69,7 @@ class UseCases:
             merge_goals=MergeGoals(runs=runs, ask=service.ask, publisher=publisher, clock=clock),
             gather_situation=GatherSituation(runs=runs, blobs=adapters.blobs, ask=service.ask),
             show_media=ShowMedia(files=adapters.files),
+            compact=CompactConversation(models=models, blobs=adapters.blobs),
             calls=CallRunner(
                 blobs=adapters.blobs,
                 real=Toolset(adapters.tools, adapters.processes),

@@ -12,7 +12,7 @@ from executor.adapters.wire_messages import wire_messages
 from executor.agents.connectors import Connector
 from executor.domain.conversation.chat import ModelReply, Tool, ToolCall, whole_characters
 from executor.domain.conversation.loop import UNREADABLE
-from executor.ports import Prompt
+from executor.ports import ContextOverflow, Prompt
 from rota_common.errors import Permanent, Transient
 from rota_common.json_text import parse_json
 from rota_common.runtime.logs import logger
@@ -77,7 +77,8 @@ class LitellmModel:
             self._log.warning("model failed", reason=reason, causes=causes(error))
             return Transient(reason, after=_retry_after(error))
         if isinstance(error, openai.OpenAIError):
-            return Permanent(refused(prompt.connector, error, status))
+            too_long = isinstance(error, self._litellm.exceptions.ContextWindowExceededError)
+            return (ContextOverflow if too_long else Permanent)(refused(prompt.connector, error, status))
         return error
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -71,15 +72,28 @@ def _journal(run: Run) -> Document:
 
 def _differences(before: BaseModel, after: BaseModel, names: Mapping[str, str], at: str) -> Iterator[tuple[str, Any]]:
     for name, stored in names.items():
-        old, new = getattr(before, name), getattr(after, name)
-        if old is new:
-            continue
-        if isinstance(old, list) and isinstance(new, list) and old and len(new) >= len(old):
-            changed = [index for index, item in enumerate(new) if index >= len(old) or item is not old[index]]
-            yield from ((f"{at}.{stored}.{index}", to_jsonable_python(new[index])) for index in changed)
-        elif old != new:
-            as_stored = AS_STORED.get(f"{at}.{stored}", _same)
-            yield f"{at}.{stored}", as_stored(to_jsonable_python(new))
+        yield from _difference(getattr(before, name), getattr(after, name), f"{at}.{stored}")
+
+
+def _difference(old: Any, new: Any, at: str) -> Iterator[tuple[str, Any]]:
+    """What has changed within a value, as far down as models and lists go: of a task of many rounds, the last round."""
+    if old is new:
+        return
+    if isinstance(old, list) and isinstance(new, list) and old and len(new) >= len(old):
+        for index, item in enumerate(new):
+            if index < len(old):
+                yield from _difference(old[index], item, f"{at}.{index}")
+            else:
+                yield f"{at}.{index}", to_jsonable_python(item)
+    elif isinstance(old, BaseModel) and type(old) is type(new) and at not in AS_STORED:
+        yield from _differences(old, new, _names(type(old)), at)
+    elif old != new:
+        yield at, AS_STORED.get(at, _same)(to_jsonable_python(new))
+
+
+@cache
+def _names(model: type[BaseModel]) -> Mapping[str, str]:
+    return {name: name for name in model.model_fields}
 
 
 def _same(value: Any) -> Any:

@@ -22,7 +22,7 @@ class RehearsalModel:
 
     async def complete(self, prompt: Prompt) -> ModelReply:
         facts = {"words": prompt.messages[-1].text(), **prompt.facts} if prompt.messages else prompt.facts
-        tools = [tool.name for tool in prompt.tools if tool is not ASK_PERSON]  # a rehearsal has no questions
+        tools = [tool.name for tool in prompt.tools if tool.name != ASK_PERSON.name]  # a rehearsal has no questions
         await asyncio.sleep(float(prompt.connector.parameters.get("seconds", 0)))
         if not prompt.connector.host:
             return rehearse(facts, tools=tools, rounds=_rounds(prompt))

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from executor.agents.operator_files import ALL_TEAMS, OperatorFile, Teams, allows
+from executor.domain.context.budget import COMPACT_AT, DEFAULT_WINDOW, window_of
 from rota_common.errors import Permanent
 from rota_common.secrets import MissingSecret, resolve
 
@@ -21,7 +22,10 @@ class ConnectorFileError(ValueError):
 
 
 class Options(BaseModel):
-    """`model`, `key` and `host` may be `$ENV.NAME`; `default_model` holds where that variable isn't set."""
+    """`model`, `key` and `host` may be `$ENV.NAME`; `default_model` holds where that variable isn't set.
+
+    `context_window` in tokens, 0 = 200,000; `max_history_share`: of it, from which a conversation is compacted.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -31,6 +35,8 @@ class Options(BaseModel):
     host: str = ""
     capabilities: dict[str, bool | str] = {}
     parameters: dict[str, Any] = {}
+    context_window: int = 0
+    max_history_share: float = Field(default=COMPACT_AT, gt=0, le=1)
 
 
 class ConnectorFile(OperatorFile):
@@ -53,6 +59,8 @@ class Connector:
     problem: str = ""
     teams: Teams = ALL_TEAMS
     capabilities: dict[str, bool | str] = field(default_factory=dict)
+    window: int = DEFAULT_WINDOW
+    history_share: float = COMPACT_AT
 
     def can(self, capability: str) -> bool:
         """Capabilities that its file doesn't mention are there."""
@@ -114,6 +122,8 @@ def _read(path: Path, environ: Mapping[str, str]) -> Connector:
         problem=problem,
         teams=file.teams,
         capabilities=options.capabilities,
+        window=window_of(options.context_window),
+        history_share=options.max_history_share,
     )
 
 

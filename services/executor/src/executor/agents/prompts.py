@@ -9,14 +9,15 @@ from executor.agents.prompt_files import Agent
 from executor.agents.sections import given, identity
 from executor.agents.sections.forms import form
 from executor.agents.sections.means import explained, listed_assistants, listed_processes, listed_tools, means, reach
+from executor.domain.context.compaction import conversation, shown
+from executor.domain.context.contexts import context_of, of_phase, of_task, turns_of
 from executor.domain.conversation.chat import Tool
-from executor.domain.conversation.media import media_sent, shown
-from executor.domain.conversation.messages import CLOSING, Texts, in_round, talk
+from executor.domain.conversation.media import as_messages, media_sent
+from executor.domain.conversation.messages import CLOSING, Texts
 from executor.domain.planning import plain_request
 from executor.domain.run import Run
 from executor.domain.situation.moment import now_text
 from executor.domain.situation.wording import clock_text
-from executor.domain.tasks.tasks import result_of
 from rota_common.material import Frame, frame_of, joined, tagged
 from rota_contracts.messages.execution import Task
 from rota_contracts.messages.trigger import Message, TriggerReceivedV1, TriggerType
@@ -76,6 +77,14 @@ def locale_of(trigger: TriggerReceivedV1, robot: Robot) -> str:
     return trigger.locale or robot.robot_config.default_locale or DEFAULT_LOCALE
 
 
+def phase_frame(run: Run, phase: Phase) -> Frame:
+    return frame_of(run.id, phase)
+
+
+def task_frame(run: Run, task: Task) -> Frame:
+    return frame_of(run.id, "task", task.id)
+
+
 def for_phase(
     run: Run,
     phase: Phase,
@@ -91,7 +100,7 @@ def for_phase(
 ) -> list[Message]:
     """The messages to a phase's agent. `tools`: what a plan may use. `about`: descriptions of assistants. `closing`,
     `in_text`, `model`: as in `for_task`."""
-    frame = frame_of(run.id, phase)
+    frame = phase_frame(run, phase)
     first = system(
         agent,
         agent_id,
@@ -103,10 +112,10 @@ def for_phase(
         tail=_tail(run, frame, model),
         values=_tools(run, tools, about or {}),
     )
-    media = shown(media_sent(run)) if phase in (Phase.GOALS, Phase.TASKS) else []
+    media = as_messages(media_sent(run)) if phase in (Phase.GOALS, Phase.TASKS) else []
     messages = [first, *media, Message(role="user", content=_question(run, phase, texts, frame))]
-    if phase is Phase.INSPIRATION:
-        messages += [message for each in run.looked_up for message in in_round(each, texts, frame)]
+    of = of_phase(phase)
+    messages += conversation(turns_of(run, of), context_of(run, of), texts, frame)
     return [*messages, *_closing(closing), *_feedback(run)]
 
 
@@ -125,9 +134,8 @@ def for_task(
     `closing`: the number of tool iterations after which it is asked for a last time. `in_text`: the tools of a model
     that has no calls of its own. `model`: the name of the model that reads it.
     """
-    frame = frame_of(run.id, "task", task.id)
-    result = result_of(run, task.id)
-    turns = result.turns if result else []
+    frame, of = task_frame(run, task), of_task(task.id)
+    turns, context = turns_of(run, of), context_of(run, of)
     first = system(
         agent,
         task.executor_id,
@@ -142,14 +150,14 @@ def for_task(
         given.lessons(run, frame),
         given.known(run, frame),
         given.followed(run, frame),
-        *_work(run, task, texts, frame, frozenset(turn.told for turn in turns)),
+        *_work(run, task, texts, frame, frozenset(turn.told for turn in shown(turns, context))),
     )
     return [
         first,
         *_own_messages(run, task),
-        *shown(media_sent(run, task)),
+        *as_messages(media_sent(run, task)),
         Message(role="user", content=joined(*parts)),
-        *talk(turns, texts, frame),
+        *conversation(turns, context, texts, frame),
         *_closing(closing),
         *_feedback(run),
     ]

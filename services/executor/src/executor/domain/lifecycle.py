@@ -5,8 +5,10 @@ Both are pure. After any crash the stored run and `next_step` say how to go on; 
 
 from datetime import datetime, timedelta
 
+from executor.domain.context import contexts
 from executor.domain.outcomes import (
     CallsBegun,
+    Compacted,
     DeliveryTaken,
     GoalsCompared,
     GoalsGiven,
@@ -18,6 +20,7 @@ from executor.domain.outcomes import (
     NotCalled,
     NothingToDo,
     Outcome,
+    Overflowed,
     Planned,
     Progressed,
     Promised,
@@ -122,7 +125,8 @@ def _of_phase(run: Run, execution: Execution) -> Step:
         case phase:
             iteration = len(run.looked_up) if phase is Phase.INSPIRATION else 0
             again = (run.again, iteration) if iteration else (run.again,) if run.again else ()
-            return AskAgent(phase, derived_id("step", run.id, phase, run.attempts, *again), iteration)
+            key = derived_id("step", run.id, phase, run.attempts, *again)
+            return contexts.with_context(run, AskAgent(phase, key, iteration))
 
 
 def apply(run: Run, outcome: Outcome, *, now: datetime, began: datetime | None = None, retry_after: float = 0.0) -> Run:
@@ -133,6 +137,8 @@ def apply(run: Run, outcome: Outcome, *, now: datetime, began: datetime | None =
     """
     if run.over:
         return run
+    if isinstance(outcome, Overflowed | Compacted):
+        return contexts.apply(run, outcome) if contexts.expected(next_step(run), outcome) else run
     match outcome:
         case Unusable(reason):
             changed = _unusable(run, reason, now)

@@ -134,6 +134,25 @@ class Promised:
 
 
 @dataclass(frozen=True)
+class Overflowed:
+    """The conversation is too long for its model, by estimate; or, with a `window`, because the provider refused it:
+    then that many tokens hold from now on."""
+
+    of: str
+    window: int = 0
+
+
+@dataclass(frozen=True)
+class Compacted:
+    """What stands before this turn and round isn't sent any more; `summary` stands for it, if there is one."""
+
+    of: str
+    summary: str
+    turn: int
+    rounds: int
+
+
+@dataclass(frozen=True)
 class TaskAnswered:
     """The answer that ends a turn."""
 
@@ -207,7 +226,7 @@ Progressed = (
 )
 """The step is done."""
 
-Outcome = Progressed | Unusable | StepFailed | StepDelayed
+Outcome = Progressed | Overflowed | Compacted | Unusable | StepFailed | StepDelayed
 
 OUTCOMES: dict[str, type[object]] = {kind.__name__: kind for kind in get_args(Outcome)}
 """Every outcome by its name, as the journal writes it."""

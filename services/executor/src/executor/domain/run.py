@@ -113,6 +113,26 @@ class Situation(Part):
     short: bool = False
 
 
+class Context(Part):
+    """The conversation in hand, as far as its model is still sent it: from `turn` on, but for its first `rounds`.
+
+    `of`: the phase or the task. `summary` stands for what isn't sent. `full`: it is to be compacted. `times`: it was.
+    `overflows`: prompts that the provider refused; since then, `window` holds in place of the connector's, and what
+    stands before the `short_…` place is sent in short.
+    """
+
+    of: str
+    turn: int = 1
+    rounds: int = 0
+    summary: str = ""
+    full: bool = False
+    times: int = 0
+    overflows: int = 0
+    window: int = 0
+    short_turn: int = 1
+    short_rounds: int = 0
+
+
 class Run(Part):
     """`robot` is pinned: later changes don't affect a run that has begun.
 
@@ -127,6 +147,7 @@ class Run(Part):
     surroundings: Situation | None = Field(default=None, description="what the agents that set goals look around at")
     followed: str = Field(default="", description="the run that this one follows, in short")
     looked_up: list[Round] = Field(default=[], description="tools that the inspiration agent has used")
+    context: Context | None = Field(default=None, description="once a conversation didn't fit: of the one in hand")
     checked: RulesReply | None = Field(default=None, description="of the current turn: verdict of the rules")
     goals_checked: bool = Field(default=False, description="the learner has compared the goals")
     merging: Merge | None = Field(default=None, description="its goals are about to be given to another run")

@@ -56,6 +56,16 @@ class RunTurn:
 
 
 @dataclass(frozen=True)
+class Compact:
+    """Sum up what stands before this turn and round in the conversation of a task, or of a phase."""
+
+    step_id: str
+    turn: int
+    rounds: int
+    of: Phase | Task
+
+
+@dataclass(frozen=True)
 class BeginCalls:
     """Record that these calls are about to be made."""
 
@@ -126,7 +136,7 @@ class Done:
 Question = RequestVerdict | RequestDelivery | RequestLearning | RequestSlot
 """Steps that are another service's work: the run is released and waits for the event."""
 
-Work = RecallLessons | AskAgent | CompareGoals | GiveGoals | RunTurn | BeginCalls | MakeCalls | CheckRules
+Work = RecallLessons | AskAgent | CompareGoals | GiveGoals | RunTurn | Compact | BeginCalls | MakeCalls | CheckRules
 """Steps that the worker carries out itself."""
 
 Step = Work | Question | Park | Finish | Done
@@ -137,6 +147,9 @@ def describe(step: Step) -> str:
     match step:
         case AskAgent(phase, step_id):
             return f"ask {phase} ({step_id[:8]})"
+        case Compact(step_id, turn, rounds, of):
+            name = of.id if isinstance(of, Task) else of
+            return f"{name}: compact up to turn {turn}, round {rounds} ({step_id[:8]})"
         case RequestSlot(parks):
             return f"request slot {parks}"
         case Finish(status):

@@ -3,20 +3,19 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import assert_never
 
 from executor.agents.connectors import Connector
 from executor.agents.facts import facts
 from executor.agents.prompt_files import Agent, Agents
-from executor.agents.prompts import for_phase, for_task
+from executor.agents.prompts import for_phase, for_task, phase_frame, task_frame
 from executor.domain.answers.understand import understand
-from executor.domain.conversation.as_text import as_text
 from executor.domain.conversation.ask_person import ASK_PERSON
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.conversation.loop import CAP
-from executor.domain.conversation.messages import references
 from executor.domain.lifecycle import is_last_attempt
-from executor.domain.outcomes import Outcome, StepDelayed, StepFailed
+from executor.domain.outcomes import Outcome, Overflowed, StepDelayed, StepFailed
 from executor.domain.planning import plain_request
 from executor.domain.planning.answer import thinking_of
 from executor.domain.planning.interpret import LargeTexts, interpret
@@ -26,6 +25,7 @@ from executor.domain.steps import (
     AskAgent,
     BeginCalls,
     CheckRules,
+    Compact,
     CompareGoals,
     GiveGoals,
     MakeCalls,
@@ -35,13 +35,16 @@ from executor.domain.steps import (
 )
 from executor.ports import Blobs, Model, Prompt
 from executor.steps.call_runner import CallRunner
+from executor.steps.compact_conversation import CompactConversation
 from executor.steps.gather_situation import GatherSituation
 from executor.steps.in_context import ASKS_A_PERSON, in_context
+from executor.steps.in_window import InWindow
 from executor.steps.keep_texts import keep_output, keep_reply
 from executor.steps.look_up import ROUNDS, look_up, tools_to_look_up
 from executor.steps.merge_goals import MergeGoals
 from executor.steps.models import Models
 from executor.steps.questions import Questions
+from executor.steps.read_texts import read_texts, wanted_texts
 from executor.steps.show_media import ShowMedia
 from rota_common.errors import Permanent, Transient
 from rota_common.material import frame_of
@@ -79,6 +82,7 @@ class StepRunner:
     gather_situation: GatherSituation
     calls: CallRunner
     show_media: ShowMedia
+    compact: CompactConversation
 
     async def __call__(self, run: Run, step: Work) -> AsyncIterator[StepResult]:
         if isinstance(step, MakeCalls):
@@ -94,7 +98,9 @@ class StepRunner:
         yield result
 
     async def _carry_out(
-        self, run: Run, step: RecallLessons | AskAgent | CompareGoals | GiveGoals | RunTurn | BeginCalls | CheckRules
+        self,
+        run: Run,
+        step: RecallLessons | AskAgent | CompareGoals | GiveGoals | RunTurn | Compact | BeginCalls | CheckRules,
     ) -> StepResult:
         match step:
             case RecallLessons():
@@ -107,12 +113,19 @@ class StepRunner:
                 return StepResult(await self.questions.check(run, step))
             case BeginCalls(task, uses):
                 return StepResult(self.calls.begin(run, task, uses))
+            case AskAgent() | RunTurn() | Compact():
+                return await self._ask_model(run, step)
+            case never:
+                assert_never(never)
+
+    async def _ask_model(self, run: Run, step: AskAgent | RunTurn | Compact) -> StepResult:
+        match step:
             case AskAgent():
                 return await self._ask_agent(run, step)
             case RunTurn():
                 return await self._run_turn(run, step)
-            case never:
-                assert_never(never)
+            case Compact():
+                return await self._compact(run, step)
 
     async def _recall(self, run: Run, step: RecallLessons) -> Outcome:
         recalled, around, (followed, note) = await asyncio.gather(
@@ -137,7 +150,7 @@ class StepRunner:
         return agent_id, agent
 
     async def _ask_agent(self, run: Run, step: AskAgent) -> StepResult:
-        phase, texts = step.phase, await self._texts(run)
+        phase, texts = step.phase, await read_texts(self.blobs, wanted_texts(run))
         if ready := plain_request.answer(run, phase, texts):
             return StepResult(ready)
         agent_id, agent = self._phase_agent(run, phase)
@@ -152,15 +165,17 @@ class StepRunner:
         messages = await self._with_media(run, messages, connector, phase)
         known = facts(run, phase, tools=tools)
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known)
-        reply = in_context(await model.complete(prompt), messages)
-        return await self._interpret(run, step, reply, tools)
+        asked = await InWindow(run, step, model, connector).ask(prompt, mark=phase_frame(run, phase).mark)
+        if isinstance(asked, Overflowed):
+            return StepResult(asked)
+        return await self._interpret(run, step, in_context(*asked), tools)
 
     async def _inspire(self, run: Run, step: AskAgent, agent: Agent) -> StepResult:
         mine, cap = self.calls.toolset(run).tools, agent.max_iterations or ROUNDS
         closing = step.iteration >= cap
-        tools = () if closing else await tools_to_look_up(mine, run.robot, agent)
         model, connector = self._model(run, agent)
-        in_text = () if connector.can("tool_calls") else tools
+        within = InWindow(run, step, model, connector)
+        tools = within.tools(() if closing else await tools_to_look_up(mine, run.robot, agent))
         messages = for_phase(
             run,
             step.phase,
@@ -168,13 +183,17 @@ class StepRunner:
             agent.id,
             {},
             closing=cap if closing else None,
-            in_text=in_text,
+            in_text=within.in_text(tools),
             model=connector.model,
         )
-        messages = messages if connector.can("tool_calls") else as_text(messages)
+        if full := within.overflow(messages, tools):
+            return StepResult(full)
         known = facts(run, step.phase)
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known, tools)
-        reply = in_context(await model.complete(prompt), messages, tools)
+        asked = await within.ask(prompt, mark=phase_frame(run, step.phase).mark)
+        if isinstance(asked, Overflowed):
+            return StepResult(asked)
+        reply = in_context(*asked, tools)
         found = understand(reply, tools)
         if found.calls and tools:
             team, thinking = run.execution.team_id, thinking_of(reply)
@@ -187,20 +206,40 @@ class StepRunner:
         agent = self.agents.assistant(task.executor_id, team=run.execution.team_id)
         cap = agent.max_iterations or CAP
         closing = step.iteration >= cap
-        mine = () if closing or is_last_attempt(run) else await self._tools_of(run, agent)
-        tools = [*mine, ASK_PERSON] if self._may_ask(run, task, closing) else mine
         model, connector = self._model(run, agent)
-        texts = await self._texts(run, task)
-        in_text = () if connector.can("tool_calls") else tools
-        messages = for_task(
-            run, task, agent, texts, closing=cap if closing else None, in_text=in_text, model=connector.model
+        within = InWindow(run, step, model, connector)
+        without = closing or is_last_attempt(run)
+        mine = within.tools(() if without else await self._tools_of(run, agent))
+        tools = [*mine, ASK_PERSON] if self._may_ask(run, task, closing) else mine
+        build = partial(
+            for_task,
+            run,
+            task,
+            agent,
+            closing=cap if closing else None,
+            in_text=within.in_text(tools),
+            model=connector.model,
         )
-        messages = messages if connector.can("tool_calls") else as_text(messages)
+        wanted = wanted_texts(run, task)
+        messages = build(within.sizes(wanted))
+        if full := within.overflow(messages, tools):
+            return StepResult(full)
+        messages = build(await read_texts(self.blobs, wanted)) if wanted else messages
         messages = await self._with_media(run, messages, connector, "task", task.id)
         known = facts(run, "run", task=task, tools=mine)
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known, tools)
-        reply = in_context(await model.complete(prompt), messages, tools, fields=ASKS_A_PERSON)
-        return await self._interpret(run, step, reply, tools)
+        asked = await within.ask(prompt, mark=task_frame(run, task).mark)
+        if isinstance(asked, Overflowed):
+            return StepResult(asked)
+        return await self._interpret(run, step, in_context(*asked, tools, fields=ASKS_A_PERSON), tools)
+
+    async def _compact(self, run: Run, step: Compact) -> StepResult:
+        team = run.execution.team_id
+        if isinstance(step.of, Task):
+            agent = self.agents.assistant(step.of.executor_id, team=team)
+        else:
+            _, agent = self._phase_agent(run, step.of)
+        return StepResult(await self.compact(run, step, agent))
 
     async def _with_media(
         self, run: Run, messages: list[Message], connector: Connector, *step: str | Phase
@@ -243,13 +282,3 @@ class StepRunner:
         """The robot's tools that this assistant may use."""
         tools = await self.calls.toolset(run).tools.list(run.robot)
         return [tool for tool in tools if agent.may_use(tool)]
-
-    async def _texts(self, run: Run, task: Task | None = None) -> dict[str, str]:
-        """The texts kept by reference that a prompt needs: results so far, and the conversation about `task`."""
-        wanted: list[Text] = []
-        for result in run.execution.results:
-            if task is not None and result.task_id == task.id:
-                wanted += references(result.turns)
-            elif result.output is not None and result.output.ref is not None:
-                wanted.append(result.output)
-        return {text.ref.name: await self.blobs.read(text) for text in wanted if text.ref is not None}

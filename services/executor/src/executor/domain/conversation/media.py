@@ -20,7 +20,7 @@ def media_sent(run: Run, task: Task | None = None) -> list[Media]:
     return media_of(messages)
 
 
-def shown(media: Sequence[Media]) -> list[Message]:
+def as_messages(media: Sequence[Media]) -> list[Message]:
     """One message with the newest of them; none without any."""
     if not media:
         return []

@@ -13,6 +13,9 @@ from rota_contracts.messages.trigger import Message
 TOOL_LIMIT = 20_000
 """Characters of a tool's answer that a model is shown."""
 
+NAME = 64
+"""Characters of a call's id and of its tool's name, which the model has made up."""
+
 CLOSING = (
     "You have used tools as often as you may (maximum tool iterations: {cap}). Use no more tools. "
     "Sum up what you have found and give your best answer to the task; say what is missing."
@@ -22,15 +25,19 @@ Texts = Mapping[str, str]
 """Texts kept by reference, by the name of their object."""
 
 
-def talk(turns: Sequence[Turn], texts: Texts, frame: Frame) -> Iterator[Message]:
-    """The messages of these turns, after the task itself."""
+def talk(turns: Sequence[Turn], texts: Texts, frame: Frame, *, limit: int | None = None) -> Iterator[Message]:
+    """The messages of these turns, after the task itself. `limit`: characters of each."""
     for turn in turns:
         if turn.told:
-            yield Message(role="user", content=turn.told)
+            yield Message(role="user", content=_short(turn.told, limit))
         for each in turn.rounds:
-            yield from in_round(each, texts, frame)
+            yield from in_round(each, texts, frame, limit=limit)
         if turn.output is not None:
-            yield Message(role="assistant", content=read(turn.output, texts))
+            yield Message(role="assistant", content=_short(read(turn.output, texts), limit))
+
+
+def _short(text: str, limit: int | None) -> str:
+    return text if limit is None else excerpt(text, limit)
 
 
 def read(text: Text, texts: Texts) -> str:
@@ -47,24 +54,28 @@ def references(turns: Sequence[Turn]) -> Iterator[Text]:
         yield from (text for text in kept if text is not None and text.ref is not None)
 
 
-def in_round(each: Round, texts: Texts, frame: Frame) -> Iterator[Message]:
+def in_round(each: Round, texts: Texts, frame: Frame, *, limit: int | None = None) -> Iterator[Message]:
     """A reply with calls of tools, and their results, which are material."""
-    calls = [ToolCall(id=use.call_id, name=use.name, arguments=_arguments(use.arguments)) for use in each.uses]
+    calls = [ToolCall(id=_id(use), name=use.name[:NAME], arguments=_arguments(use.arguments)) for use in each.uses]
     thinking = Thinking.model_validate_json(read(each.thinking, texts)) if each.thinking else None
-    yield ChatMessage(role="assistant", content=each.text, tool_calls=calls, thinking=thinking)
+    yield ChatMessage(role="assistant", content=_short(each.text, limit), tool_calls=calls, thinking=thinking)
     for use in each.uses:
-        yield ChatMessage(role="tool", content=_framed(use, texts, frame), tool_call_id=use.call_id)
+        yield ChatMessage(role="tool", content=_framed(use, texts, frame, limit or TOOL_LIMIT), tool_call_id=_id(use))
+
+
+def _id(use: ToolUse) -> str:
+    return use.call_id[:NAME]
 
 
 def _arguments(given: Any) -> dict[str, Any]:
     return given if isinstance(given, dict) else {}
 
 
-def _framed(use: ToolUse, texts: Texts, frame: Frame) -> str:
-    return frame.material("answer of a tool", _answer(use, texts)) or "(an empty answer)"
+def _framed(use: ToolUse, texts: Texts, frame: Frame, limit: int) -> str:
+    return frame.material("answer of a tool", _answer(use, texts, limit)) or "(an empty answer)"
 
 
-def _answer(use: ToolUse, texts: Texts) -> str:
+def _answer(use: ToolUse, texts: Texts, limit: int) -> str:
     if use.status is ToolStatus.COMPLETED and use.output is not None:
-        return excerpt(read(use.output, texts), TOOL_LIMIT)
-    return f"error: {use.error or 'no answer'}"
+        return excerpt(read(use.output, texts), limit)
+    return excerpt(f"error: {use.error or 'no answer'}", limit)

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from datetime import datetime
 
+from executor.domain.context.contexts import with_context
 from executor.domain.conversation import loop
 from executor.domain.outcomes import (
     CallsBegun,
@@ -17,7 +18,7 @@ from executor.domain.outcomes import (
 )
 from executor.domain.phases import timed
 from executor.domain.run import Run
-from executor.domain.steps import BeginCalls, CheckRules, MakeCalls, RequestVerdict, RunTurn
+from executor.domain.steps import BeginCalls, CheckRules, Compact, MakeCalls, RequestVerdict, RunTurn
 from executor.domain.tasks import progress, promised_calls, turns
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.conversation import Turn
@@ -28,7 +29,7 @@ from rota_contracts.robots.robot import Phase
 
 FINAL = (TaskStatus.COMPLETED, TaskStatus.FAILED, TaskStatus.SKIPPED)
 
-TaskStep = RunTurn | BeginCalls | MakeCalls | CheckRules | RequestVerdict
+TaskStep = RunTurn | Compact | BeginCalls | MakeCalls | CheckRules | RequestVerdict
 
 
 def in_order(run: Run) -> list[Task]:
@@ -89,7 +90,7 @@ def next_step(run: Run) -> TaskStep:
     return RequestVerdict(task, turn.output, check_id, talk)
 
 
-def _work(run: Run, task: Task, turn: Turn) -> RunTurn | BeginCalls | MakeCalls:
+def _work(run: Run, task: Task, turn: Turn) -> TaskStep:
     if task.executor_type is not ExecutorType.ASSISTANT and not turn.rounds:
         return BeginCalls(task, (turns.single_call(task, run.robot, step_id(run, task)),))
     match loop.move(turn):
@@ -100,7 +101,7 @@ def _work(run: Run, task: Task, turn: Turn) -> RunTurn | BeginCalls | MakeCalls:
         case loop.Think(iteration):
             tried = (run.attempts,) if run.attempts else ()
             key = derived_id("step", run.id, "task", task.id, turn.number, iteration, *tried)
-            return RunTurn(task, key, turn.number, iteration)
+            return with_context(run, RunTurn(task, key, turn.number, iteration))
 
 
 def awaited(run: Run, answer: TaskOutcome) -> bool:

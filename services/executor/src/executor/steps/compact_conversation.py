@@ -1,0 +1,67 @@
+"""The compaction of a conversation: its model sums up what is cut off."""
+
+from dataclasses import dataclass
+
+from executor.agents.connectors import Connector
+from executor.agents.prompt_files import Agent
+from executor.domain.answers.understand import understand
+from executor.domain.context import compaction, contexts
+from executor.domain.conversation.messages import references
+from executor.domain.outcomes import Compacted
+from executor.domain.run import Run
+from executor.domain.steps import Compact
+from executor.ports import Blobs, Prompt
+from executor.steps.in_window import ask_within
+from executor.steps.models import Models
+from rota_common.errors import Permanent, Transient
+from rota_common.material import frame_of
+from rota_common.runtime.logs import logger
+from rota_contracts.messages.execution import Task, excerpt
+
+TRIES = 3
+"""Of a summary, before the conversation goes on without one."""
+
+_log = logger(service="executor")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompactConversation:
+    """Raises Transient while a summary may still come."""
+
+    models: Models
+    blobs: Blobs
+
+    async def __call__(self, run: Run, step: Compact, agent: Agent) -> Compacted:
+        of, planned = contexts.of_step(step), (step.turn, step.rounds)
+        summary = await self._summary(run, step, agent)
+        place = planned
+        if not summary:
+            turns, context = contexts.turns_of(run, of), contexts.context_of(run, of)
+            place = compaction.place_without_summary(turns, context, planned)
+        _log.info("conversation compacted", execution_id=run.id, of=of, turn=place[0], round=place[1])
+        return Compacted(of, summary, *place)
+
+    async def _summary(self, run: Run, step: Compact, agent: Agent) -> str:
+        try:
+            execution = run.execution
+            model, connector = self.models.choose(execution.executor_mode, agent.connector, team=execution.team_id)
+            reply, _ = await ask_within(model, await self._prompt(run, step, agent, connector))
+        except Transient:
+            if run.failures + 1 < TRIES:
+                raise
+            return ""
+        except Permanent as error:
+            _log.warning("no summary of a conversation", execution_id=run.id, reason=str(error))
+            return ""
+        return excerpt(understand(reply).text.strip(), compaction.SUMMARY_CHARS)
+
+    async def _prompt(self, run: Run, step: Compact, agent: Agent, connector: Connector) -> Prompt:
+        of, frame = contexts.of_step(step), frame_of(run.id, "compact", step.step_id)
+        context = contexts.context_of(run, of)
+        turns = compaction.to_sum_up(contexts.turns_of(run, of), context, (step.turn, step.rounds))
+        texts = {ref.ref.name: await self.blobs.read(ref) for ref in references(turns) if ref.ref is not None}
+        subject = step.of.description if isinstance(step.of, Task) else f"the phase {step.of}"
+        messages = compaction.summary_prompt(turns, context, texts, frame, subject)
+        options = {**agent.options, **compaction.SUMMARY_OPTIONS}
+        known = {"kind": "summary"}
+        return Prompt(messages, connector, compaction.SUMMARY_TIMEOUT_S, step.step_id, options, known)

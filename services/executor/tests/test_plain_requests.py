@@ -43,7 +43,8 @@ async def test_a_plain_request_is_goal_task_and_report_and_asks_the_model_once()
     said = [entry.said.inline or "" if entry.said is not None else "" for entry in run.unsaved]
     assert replay(run, run.unsaved, said).same
     prompt = harness.model.prompts[0].messages[-1].text()
-    assert prompt.count(words) == 1
+    assert prompt == words
+    assert "<material" not in harness.model.prompts[0].messages[0].text()
 
 
 def test_what_is_more_than_a_plain_request_is_planned() -> None:

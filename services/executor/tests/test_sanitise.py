@@ -30,6 +30,10 @@ STEPS = {
     "```\na\n\na\n```": "```\na\n\na\n```",
     # 7. leading blank lines, and the ends
     " \n\n  Well.\n\n": "Well.",
+    # tags of our prompts
+    "<request>\nHola.\n</request>": "Hola.",
+    '<material-0123456789ab name="results">\nHola.\n</material-0123456789ab>': "Hola.",
+    "<task>a</task><task>b</task>": "<task>a</task><task>b</task>",
     # what is quoted stays
     "Use `<final>` and `<tool_call>`.": "Use `<final>` and `<tool_call>`.",
     QUOTED: QUOTED,

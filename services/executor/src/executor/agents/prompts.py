@@ -17,7 +17,7 @@ from executor.domain.conversation.messages import CLOSING, Texts
 from executor.domain.planning import plain_request
 from executor.domain.run import Run
 from executor.domain.situation.moment import now_text
-from executor.domain.situation.wording import clock_text
+from executor.domain.situation.wording import clock_text, words
 from rota_common.material import Frame, frame_of, joined, tagged
 from rota_contracts.messages.execution import Task
 from rota_contracts.messages.trigger import Message, TriggerReceivedV1, TriggerType
@@ -46,12 +46,13 @@ def system(
     tail: str = "",
     values: Mapping[str, str] | None = None,
     minimal: bool = False,
+    tagged_parts: bool = True,
 ) -> Message:
     """The system message. Persona and rules, the agent's own words, `means`, `form`, its files of context, then what
     changes: the `tail`.
 
     `values`: of the placeholders in the agent's file, beside those of the identity. `minimal`: for a call by another
-    agent, without the files of context but that of its tools.
+    agent, without the files of context but that of its tools. `tagged_parts`: what it is given stands between tags.
     """
     kind = kind or identity.kind_of(agent_id)
     files = agent.files
@@ -64,7 +65,7 @@ def system(
         agent.system_prompt({**_values(agent_id, robot, locale), **(values or {})}),
         means,
         form,
-        identity.TAGS,
+        identity.TAGS if tagged_parts else "",
         identity.language(locale),
         *(tagged(name, text) for name, text in files.project(minimal=minimal)),
         tail,
@@ -136,6 +137,10 @@ def for_task(
     """
     frame, of = task_frame(run, task), of_task(task.id)
     turns, context = turns_of(run, of), context_of(run, of)
+    told = frozenset(turn.told for turn in shown(turns, context))
+    known = (given.lessons(run, frame), given.known(run, frame), given.followed(run, frame))
+    said = given.said(run, without=told)
+    words_alone = plain_request.is_request(run, task) and not any((*known, said))
     first = system(
         agent,
         task.executor_id,
@@ -144,14 +149,10 @@ def for_task(
         kind="run",
         means=explained(in_text),
         form=form("run"),
-        tail=_tail(run, frame, model, task),
+        tail=_tail(run, frame, model, task, framed=not words_alone or bool(turns)),
+        tagged_parts=not words_alone,
     )
-    parts = (
-        given.lessons(run, frame),
-        given.known(run, frame),
-        given.followed(run, frame),
-        *_work(run, task, texts, frame, frozenset(turn.told for turn in shown(turns, context))),
-    )
+    parts = (words(run.execution.trigger),) if words_alone else (*known, *_work(run, task, texts, frame, said))
     return [
         first,
         *_own_messages(run, task),
@@ -163,9 +164,8 @@ def for_task(
     ]
 
 
-def _work(run: Run, task: Task, texts: Texts, frame: Frame, told: frozenset[str]) -> tuple[str, ...]:
-    """`told`: what people have said in the conversation about the task."""
-    asked, said = given.asked(run, frame), given.said(run, without=told)
+def _work(run: Run, task: Task, texts: Texts, frame: Frame, said: str) -> tuple[str, ...]:
+    asked = given.asked(run, frame)
     if plain_request.is_request(run, task):
         return asked, said, "Do what the request asks for."
     return (
@@ -217,8 +217,8 @@ def _form(run: Run, phase: Phase, texts: Texts) -> str:
     return form(str(phase), asked=asked, files=phase is Phase.DELIVERY and bool(given.files(run, texts)))
 
 
-def _tail(run: Run, frame: Frame, model: str, task: Task | None = None) -> str:
-    return joined(frame.preamble, f"Now: {now_text(run, task)}", identity.runtime(model))
+def _tail(run: Run, frame: Frame, model: str, task: Task | None = None, *, framed: bool = True) -> str:
+    return joined(frame.preamble if framed else "", f"Now: {now_text(run, task)}", identity.runtime(model))
 
 
 def _question(run: Run, phase: Phase, texts: Texts, frame: Frame) -> str:

@@ -1,4 +1,4 @@
-"""The seven steps that make an answer fit for a reader, reasoning being apart already; code is left as it is."""
+"""The steps that make an answer fit for a reader, reasoning being apart already; code is left as it is."""
 
 import re
 
@@ -16,6 +16,12 @@ FINAL = re.compile(r"<\s*/?\s*final\s*>", re.IGNORECASE)
 DOWNGRADED = re.compile(r"\[(?P<kind>Tool Call:|Tool Result\b|Historical context:)[^\]\n]*\]?", re.IGNORECASE)
 ARGUMENTS = re.compile(r"\s*(?:arguments|args|parameters|input)\s*:[ \t]*", re.IGNORECASE)
 SYSTEM = re.compile(r"^[ \t]*\[System Message\]", re.IGNORECASE)
+FRAME = re.compile(r"</?material-[0-9a-f]{12}[^<>\n]{0,100}>")
+OURS = re.compile(
+    r"\s*<(request|task|goals|said_by_people_meanwhile|started_by|expected_output)>(.*)</\1>\s*", re.DOTALL
+)
+"""The tags of prompts: a frame's anywhere, and one that a whole answer stands in."""
+
 PARAGRAPH_END = re.compile(r"\n[ \t]*(?:\n|\Z)|\Z")
 MARKED = re.compile(
     r"<|\[(?:Tool|Historical|System)|◁|\[/?(?:THINK|TOOL_)|```[ \t]*(?:tool|invoke|func)", re.IGNORECASE
@@ -30,6 +36,7 @@ def sanitised(text: str) -> str:
         text = strip_reasoning(text)
         text = outside(text, strip_final_tags)
         text = outside(text, strip_echoed_system_messages)
+        text = strip_tags_of_prompts(text)
     text = collapse_repeated_blocks(text)
     return strip_leading_blank_lines(text).strip()
 
@@ -83,6 +90,13 @@ def strip_reasoning(text: str) -> str:
 def strip_final_tags(text: str) -> str:
     """Without the tags; what is in them stays."""
     return FINAL.sub("", text)
+
+
+def strip_tags_of_prompts(text: str) -> str:
+    """Without the tags; what is in them stays."""
+    text = FRAME.sub("", text)
+    whole = OURS.fullmatch(text)
+    return whole[2] if whole and f"<{whole[1]}>" not in whole[2] else text
 
 
 def strip_echoed_system_messages(text: str) -> str:

@@ -47,7 +47,7 @@ async def model() -> AsyncIterator[OpenAIServer]:
 @pytest.fixture
 def crm(monkeypatch: pytest.MonkeyPatch) -> Crm:
     made = Crm([LOOKUP])
-    monkeypatch.setattr("executor.adapters.real.McpTools", lambda servers, *, secrets: made)
+    monkeypatch.setattr("executor.adapters.real.McpTools", lambda servers, **_: made)
     return made
 
 

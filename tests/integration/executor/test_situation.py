@@ -164,7 +164,7 @@ async def test_what_was_looked_up_before_a_crash_is_not_looked_up_again(
     system: Harness, model: OpenAIServer, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:  # EX-11 F9
     tools = Web()
-    monkeypatch.setattr("executor.adapters.real.McpTools", lambda servers, *, secrets: tools)
+    monkeypatch.setattr("executor.adapters.real.McpTools", lambda servers, **_: tools)
     await system.keep(a_robot(config={"resources": {"agents": ["experts.scorer"], "mcp": [{"id": "web"}]}}, rev=2))
     looks, script = Completion([("web__search", {"q": "Globex"})]), Script("inspiration", inspiration=[REPORT] * 2)
     model.script = lambda asked: script(asked) if asked.body["messages"][-1]["role"] == "tool" else looks

@@ -88,7 +88,7 @@ async def payments(system: Harness) -> AsyncIterator[Payments]:
 @pytest.fixture
 def crm(monkeypatch: pytest.MonkeyPatch) -> Crm:
     made = Crm()
-    monkeypatch.setattr("executor.adapters.real.McpTools", lambda servers, *, secrets: made)
+    monkeypatch.setattr("executor.adapters.real.McpTools", lambda servers, **_: made)
     return made
 
 

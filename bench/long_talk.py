@@ -93,6 +93,7 @@ def runner(talk: Talk, folder: Path) -> StepRunner:
         gather_situation=unused,
         compact=CompactConversation(models=models, blobs=blobs),
         show_media=unused,
+        publish_piece=unused,
         calls=CallRunner(blobs=blobs, real=tools, recording=Toolset(RecordingTools({}), RecordingProcesses())),
     )
 

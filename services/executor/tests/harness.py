@@ -49,6 +49,7 @@ class Published:
         self.requests: list[tuple[Question, Run | None]] = []
         self.unavailable: set[str] = set()
         self.blobs = InMemoryBlobs()
+        self.pieces: list[tuple[int, str]] = []
 
     async def _publish(self, fact: str) -> None:
         if fact in self.unavailable:
@@ -179,6 +180,7 @@ class StepHarness:
         self.tools, self.processes = ScriptedTools(tools), ScriptedProcesses()
         self.clock, self.steps = SetClock(), list[Step]()
         self.blobs, self.files = InMemoryBlobs(), InMemoryFiles()
+        self.pieces: list[tuple[int, str]] = []
         agents = Agents()
         unused: Any = None
         if agent is not None:
@@ -191,6 +193,7 @@ class StepHarness:
         self.run_step = StepRunner(
             models=models,
             compact=CompactConversation(models=models, blobs=self.blobs),
+            publish_piece=self._piece,
             agents=agents,
             blobs=self.blobs,
             questions=unused,
@@ -208,6 +211,9 @@ class StepHarness:
         """Other connectors from now on; the model stays."""
         models = Models(connectors=connectors, real=self.model, rehearsal=self.model)
         self.run_step = replace(self.run_step, models=models)
+
+    async def _piece(self, run: Run, task_id: str, number: int, text: str) -> None:
+        self.pieces.append((number, text))
 
     async def step(self, run: Run) -> Run:
         """The run after its next step."""

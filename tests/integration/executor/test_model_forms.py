@@ -9,9 +9,11 @@ import pytest
 
 from executor.adapters.in_memory import ScriptedTools
 from executor.domain.conversation.chat import Tool
+from rota_common.testing.bus import Listener
 from rota_common.testing.model_answers import Completion, Usage
 from rota_common.testing.openai_server import ModelRequest, OpenAIServer, openai_server
 from rota_common.testing.samples import a_robot
+from rota_contracts import catalog
 from rota_contracts.messages.execution import ExecStatus, Execution
 from tests.integration.executor.fixtures import ANSWERS, Script
 from tests.integration.executor.harness import KEY, Harness, kind
@@ -142,3 +144,32 @@ async def test_an_answer_that_breaks_off_is_asked_for_again(run: Any, model: Ope
     done = await run(form, model.url if form == "openai" else model.anthropic_url)
     assert (done.status, done.error, done.delayed) == (ExecStatus.COMPLETED, None, None)
     assert [kind(asked) for asked in model.asked].count("goals") == 2
+
+
+LONG = "\n".join(f"{number}. The factory in Porto made more valves than the one in Lyon." for number in range(1, 9))
+STREAMING = {"capabilities": {"streaming": True, "inline_thinking": False}}
+
+
+@pytest.mark.parametrize("form", ["openai", "anthropic"])
+async def test_an_answer_is_streamed_in_pieces_while_it_is_written(
+    run: Any, system: Harness, model: OpenAIServer, crm: Crm, form: str
+) -> None:  # EX-46
+    rounds = [look("Globex", reasoning=""), Completion(text=LONG, cut=True), LONG]
+    model.script = Script(tasks=[json.dumps({"tasks": PLAN})], **{SCORING: rounds})
+    watched = await Listener.to(system.nats_url, catalog.ACTIVITY.subject("*", "*"))
+    done = await run(form, model.url if form == "openai" else model.anthropic_url, **STREAMING)
+    seen = [json.loads(message.data) for message in watched.messages]
+    await watched.close()
+    assert (done.status, done.error, done.usage.unmeasured) == (ExecStatus.COMPLETED, None, 0)
+    assert done.results[0].output is not None
+    assert done.results[0].output.inline == LONG
+    pieces = [each for each in seen if each["kind"] == "answer.piece"]
+    whole = [each for each in seen[_last_beginning(seen) :] if each["kind"] == "answer.piece"]
+    assert len(whole) > 2
+    assert [each["piece"] for each in whole] == [*range(1, len(whole) + 1)]
+    assert "".join(each["text"] for each in whole) == LONG
+    assert all(each["text"] in LONG for each in pieces)
+
+
+def _last_beginning(seen: list[dict[str, Any]]) -> int:
+    return max(index for index, each in enumerate(seen) if each.get("piece") == 1)

@@ -18,14 +18,20 @@ class ActivityKind(StrEnum):
     TOOL_FINISHED = "tool.finished"
     WAITING = "waiting"
     PAUSED = "paused"
+    ANSWER_PIECE = "answer.piece"
+    ANSWER_CLEARED = "answer.cleared"
 
 
 class ActivityV1(Payload):
-    """Published when a run starts or finishes a phase, a task, a turn or a tool call, and when it waits."""
+    """Published when a run starts or finishes a phase, a task, a turn or a tool call, when it waits, and with pieces of
+    a task's answer while its model writes it (`answer.cleared`: the pieces so far don't count)."""
 
     execution_id: str
     kind: ActivityKind
     phase: str
     task_id: str | None = None
     text: str = Field(default="", max_length=2000)
+    piece: int | None = Field(
+        default=None, ge=1, description="answer.piece: its number in the answer of this turn; a gap is a lost piece"
+    )
     at: Instant

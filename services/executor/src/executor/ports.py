@@ -27,10 +27,14 @@ COUNTED = 10_000
 """Runs that a list counts, and that a page number can reach; beyond them lists go on by cursor."""
 
 
+OnText = Callable[[str], Awaitable[None]]
+
+
 @dataclass(frozen=True)
 class Prompt:
     """One call of a model, which may answer with calls of `tools`. `step_id` is the same whenever this very call is
-    repeated. `facts`: the messages' content as data, which only rehearsal reads."""
+    repeated. `facts`: the messages' content as data, which only rehearsal reads. `on_text`: gets the text bit by bit
+    as it is written, of connectors that stream."""
 
     messages: Sequence[Message]
     connector: Connector
@@ -39,6 +43,7 @@ class Prompt:
     options: dict[str, Any] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     tools: Sequence[Tool] = ()
+    on_text: OnText | None = None
 
 
 class Model(Protocol):

@@ -157,6 +157,15 @@ class EventPublisher:
                 LOG.warning("step failed", execution_id=run.id, phase=phase, again=again, reason=excerpt(reason))
                 await self._observe(run, ActivityKind.PHASE_FINISHED, text=reason)
 
+    async def answer_piece(self, run: Run, task_id: str, number: int, text: str) -> None:
+        """A piece of a task's answer; number 0 clears those so far."""
+        kind = ActivityKind.ANSWER_PIECE if number else ActivityKind.ANSWER_CLEARED
+        phase = run.execution.phase
+        activity = ActivityV1(
+            **_owner(run), kind=kind, phase=phase, task_id=task_id, text=text, piece=number or None, at=self.clock()
+        )
+        await self.publish.observe(catalog.ACTIVITY, activity)
+
     async def _publish(
         self, run: Run, channel: catalog.Channel[Any], fact: Payload, *, step: str = "", again: int = 0
     ) -> None:

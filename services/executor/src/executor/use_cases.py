@@ -70,6 +70,7 @@ class UseCases:
             gather_situation=GatherSituation(runs=runs, blobs=adapters.blobs, ask=service.ask),
             show_media=ShowMedia(files=adapters.files),
             compact=CompactConversation(models=models, blobs=adapters.blobs),
+            publish_piece=publisher.answer_piece,
             calls=CallRunner(
                 blobs=adapters.blobs,
                 real=Toolset(adapters.tools, adapters.processes),

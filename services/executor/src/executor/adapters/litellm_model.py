@@ -12,7 +12,7 @@ from executor.adapters.wire_messages import wire_messages
 from executor.agents.connectors import Connector
 from executor.domain.conversation.chat import ModelReply, Tool, ToolCall, whole_characters
 from executor.domain.conversation.loop import UNREADABLE
-from executor.ports import ContextOverflow, Prompt
+from executor.ports import ContextOverflow, OnText, Prompt
 from rota_common.errors import Permanent, Transient
 from rota_common.json_text import parse_json
 from rota_common.runtime.logs import logger
@@ -42,18 +42,22 @@ class LitellmModel:
     async def complete(self, prompt: Prompt) -> ModelReply:
         await self.load()
         connector, began = prompt.connector, monotonic()
+        request = {
+            "model": f"{connector.type}/{connector.model}",
+            "api_key": connector.key or None,
+            "api_base": connector.host or None,
+            "messages": wire_messages(prompt.messages, connector),
+            "timeout": prompt.timeout,
+            "num_retries": 0,
+            "max_retries": 0,
+            "drop_params": True,
+            **_options(prompt),
+        }
         try:
-            answer = await self._litellm.acompletion(
-                model=f"{connector.type}/{connector.model}",
-                api_key=connector.key or None,
-                api_base=connector.host or None,
-                messages=wire_messages(prompt.messages, connector),
-                timeout=prompt.timeout,
-                num_retries=0,
-                max_retries=0,
-                drop_params=True,
-                **_options(prompt),
-            )
+            if prompt.on_text is not None and connector.streams:
+                answer = await self._streamed(request, prompt.on_text)
+            else:
+                answer = await self._litellm.acompletion(**request)
         except Exception as error:  # litellm's errors are sorted by `_named`, and a bug is raised again there
             raise self._named(error, prompt) from error
         if not answer.choices:
@@ -67,6 +71,20 @@ class LitellmModel:
             stopped=_stopped(answer.choices[0].finish_reason),
             call=_call_of(answer, connector, monotonic() - began),
         )
+
+    async def _streamed(self, request: dict[str, Any], on_text: OnText) -> Any:
+        """The same answer, while `on_text` gets its text. Raises Transient for one that breaks off."""
+        bits, ended = list[Any](), False
+        stream = await self._litellm.acompletion(**request, stream=True, stream_options={"include_usage": True})
+        async for bit in stream:
+            bits.append(bit)
+            for choice in bit.choices[:1]:
+                ended = ended or choice.finish_reason is not None
+                if text := getattr(choice.delta, "content", None):
+                    await on_text(text)
+        if not ended:
+            raise Transient(f"model {request['model']}: the answer breaks off")
+        return self._litellm.stream_chunk_builder(bits, messages=request["messages"])
 
     def _named(self, error: Exception, prompt: Prompt) -> Exception:
         """Which kind of failure it is, as `model_failures` words it."""

@@ -62,6 +62,12 @@ class Connector:
     window: int = DEFAULT_WINDOW
     history_share: float = COMPACT_AT
 
+    @property
+    def streams(self) -> bool:
+        """Does it stream texts that hold no thoughts? A server at an address of its own may, unless its file says so:
+        `inline_thinking: false`."""
+        return self.can("streaming") and not self.capabilities.get("inline_thinking", bool(self.host))
+
     def can(self, capability: str) -> bool:
         """Capabilities that its file doesn't mention are there."""
         return self.capabilities.get(capability, True) is not False

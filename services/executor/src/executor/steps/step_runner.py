@@ -34,6 +34,7 @@ from executor.domain.steps import (
     Work,
 )
 from executor.ports import Blobs, Model, Prompt
+from executor.steps.answer_stream import AnswerStream, PublishPiece
 from executor.steps.call_runner import CallRunner
 from executor.steps.compact_conversation import CompactConversation
 from executor.steps.gather_situation import GatherSituation
@@ -83,6 +84,7 @@ class StepRunner:
     calls: CallRunner
     show_media: ShowMedia
     compact: CompactConversation
+    publish_piece: PublishPiece
 
     async def __call__(self, run: Run, step: Work) -> AsyncIterator[StepResult]:
         if isinstance(step, MakeCalls):
@@ -228,10 +230,13 @@ class StepRunner:
         messages = await self._with_media(run, messages, connector, "task", task.id)
         known = facts(run, "run", task=task, tools=mine)
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known, tools)
-        asked = await within.ask(prompt, mark=task_frame(run, task).mark)
+        stream = AnswerStream(self.publish_piece, run, task.id)
+        asked = await within.ask(replace(prompt, on_text=stream.feed), mark=task_frame(run, task).mark)
         if isinstance(asked, Overflowed):
             return StepResult(asked)
-        return await self._interpret(run, step, in_context(*asked, tools, fields=ASKS_A_PERSON), tools)
+        result = await self._interpret(run, step, in_context(*asked, tools, fields=ASKS_A_PERSON), tools)
+        await stream.end(result.outcome, self.blobs)
+        return result
 
     async def _compact(self, run: Run, step: Compact) -> StepResult:
         team = run.execution.team_id

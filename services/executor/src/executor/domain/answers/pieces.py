@@ -1,0 +1,60 @@
+"""Pieces of an answer while its model writes it: only what is sure to stand in the answer as it is delivered."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from executor.domain.answers.sanitise import collapse_repeated_blocks
+from rota_common.redaction import without_credentials
+
+LEAST, MOST = 80, 2_000
+"""Characters of a piece; the last one may be shorter."""
+
+UNDECIDED = re.compile(r"<|\[|\{|◁|```|NO_REPLY|-----BEGIN", re.IGNORECASE)
+"""The beginnings of what may be taken out of an answer: tags, calls, marks, keys."""
+
+BOUNDARY = re.compile(r"\n|[.!?](?=\s)")
+LOOSE = " \t\r\n*_`\"'()"
+"""Characters that go if nothing follows them."""
+
+
+@dataclass
+class Pieces:
+    """The text so far, and how much of it was sent."""
+
+    text: str = ""
+    sent: str = field(default="", init=False)
+
+    def feed(self, more: str) -> list[str]:
+        """The pieces that `more` makes ready."""
+        self.text = (self.text + more).lstrip() if not self.sent else self.text + more
+        ready = self._sure()
+        return [*self._cut(ready)] if len(ready) - len(self.sent) >= LEAST else []
+
+    def end(self, answer: str) -> list[str] | None:
+        """The rest of the whole answer; None if what was sent isn't its beginning."""
+        if not answer.startswith(self.sent):
+            return None
+        return [] if without_credentials(answer) != answer else [*self._cut(answer)]
+
+    def _cut(self, ready: str) -> Iterator[str]:
+        while len(self.sent) < len(ready):
+            piece = ready[len(self.sent) : len(self.sent) + MOST]
+            self.sent += piece
+            yield piece
+
+    def _sure(self) -> str:
+        """The beginning of the text that nothing which follows can change."""
+        undecided = UNDECIDED.search(self.text)
+        known = self.text[: undecided.start()] if undecided else self.text
+        ends = [found.end() for found in BOUNDARY.finditer(known)]
+        sure = known[: ends[-1]].rstrip(LOOSE) if ends else ""
+        sure = _without_repeats(sure).rstrip(LOOSE)
+        return sure if without_credentials(sure) == sure else self.sent
+
+
+def _without_repeats(text: str) -> str:
+    """Each paragraph once. The last one waits while it may become a repeat of the one before it."""
+    before, gap, last = text.rpartition("\n\n")
+    previous = before.rpartition("\n\n")[2].strip()
+    return collapse_repeated_blocks(before if gap and previous.startswith(last.strip()) else text)

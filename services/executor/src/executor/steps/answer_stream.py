@@ -1,0 +1,39 @@
+"""The answer of a turn, streamed in pieces while its model writes it; hints, whose loss does no harm."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from executor.domain.answers.pieces import Pieces
+from executor.domain.outcomes import Outcome, TaskAnswered
+from executor.domain.run import Run
+from executor.ports import Blobs
+
+PublishPiece = Callable[[Run, str, int, str], Awaitable[None]]
+"""Of a run's task: the number of the piece, and its text. Number 0: the pieces so far don't count."""
+
+
+@dataclass
+class AnswerStream:
+    publish: PublishPiece
+    run: Run
+    task_id: str
+    _pieces: Pieces = field(default_factory=Pieces, init=False)
+    _number: int = field(default=0, init=False)
+
+    async def feed(self, more: str) -> None:
+        for piece in self._pieces.feed(more):
+            await self._send(piece)
+
+    async def end(self, outcome: Outcome, blobs: Blobs) -> None:
+        """The rest of the answer, if some of it was streamed; where none came of it, the pieces don't count."""
+        if not self._number:
+            return
+        left = self._pieces.end(await blobs.read(outcome.output)) if isinstance(outcome, TaskAnswered) else None
+        if left is None:
+            await self.publish(self.run, self.task_id, 0, "")
+        for piece in left or ():
+            await self._send(piece)
+
+    async def _send(self, piece: str) -> None:
+        self._number += 1
+        await self.publish(self.run, self.task_id, self._number, piece)

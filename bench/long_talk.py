@@ -17,7 +17,7 @@ from typing import Any
 
 import bson
 
-from executor.adapters.in_memory import InMemoryBlobs, ScriptedModel, ScriptedProcesses, ScriptedTools
+from executor.adapters.in_memory import InMemoryBlobs, InMemoryFiles, ScriptedModel, ScriptedProcesses, ScriptedTools
 from executor.adapters.mongo_run_documents import change
 from executor.adapters.mongo_runs import MongoRuns
 from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
@@ -33,6 +33,7 @@ from executor.ports import Prompt
 from executor.steps.call_runner import CallRunner, Toolset
 from executor.steps.compact_conversation import CompactConversation
 from executor.steps.models import Models
+from executor.steps.show_media import ShowMedia
 from executor.steps.step_runner import StepRunner
 from rota_common.clock import now
 from rota_common.runtime.embedded_servers import mongod
@@ -92,7 +93,7 @@ def runner(talk: Talk, folder: Path) -> StepRunner:
         merge_goals=unused,
         gather_situation=unused,
         compact=CompactConversation(models=models, blobs=blobs),
-        show_media=unused,
+        show_media=ShowMedia(files=InMemoryFiles()),
         publish_piece=unused,
         calls=CallRunner(blobs=blobs, real=tools, recording=Toolset(RecordingTools({}), RecordingProcesses())),
     )

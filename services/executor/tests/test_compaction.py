@@ -254,6 +254,15 @@ def _reported(run: Run) -> bool:
     return run.execution.inspiration is not None
 
 
+async def test_reasoning_that_is_kept_by_reference_counts_by_its_size() -> None:  # EX-45 EX-73
+    wanted = [calls(("crm__lookup", {"n": n})).model_copy(update={"reasoning": "x" * 300_000}) for n in range(4)]
+    made = StepHarness(ScriptedModel(*wanted, "done"), window=50_000)
+    run = await made.task_done(with_tasks(a_task(1)))
+    assert run.execution.results[0].status == "completed"
+    sizes = [conversation_tokens(prompt.messages) + tool_tokens(prompt.tools) for prompt in made.model.prompts]
+    assert max(sizes) <= limit_of(50_000)
+
+
 async def test_an_overflow_that_belongs_to_no_step_in_hand_changes_nothing() -> None:
     run = with_tasks(a_task(1))
     made = harness(Talker(0), window=1_000)

@@ -10,7 +10,7 @@ from executor.domain.context.budget import fit, fit_tools, limit_of, window_of
 from executor.domain.context.history import MISSING, limit_turns, merged, prepared, sanitise_history
 from executor.domain.context.prune import CLEARED, prune
 from executor.domain.context.tokens import PER_MESSAGE, conversation_tokens, tokens, tool_tokens
-from executor.domain.conversation.chat import ChatMessage, Tool, ToolCall
+from executor.domain.conversation.chat import ChatMessage, Thinking, Tool, ToolCall
 from rota_common.material import Frame, joined
 from rota_contracts.messages.trigger import Message
 
@@ -24,6 +24,10 @@ def says(text: str) -> Message:
 def answers(text: str, *ids: str, **arguments: Any) -> ChatMessage:
     calls = [ToolCall(id=each, name="crm__lookup", arguments=arguments) for each in ids]
     return ChatMessage(role="assistant", content=text, tool_calls=calls)
+
+
+def thinks(message: ChatMessage, reasoning: str) -> ChatMessage:
+    return message.model_copy(update={"thinking": Thinking(reasoning=reasoning)})
 
 
 def found(call_id: str, text: str = "found") -> ChatMessage:
@@ -163,6 +167,7 @@ ONE = st.one_of(
     st.builds(lambda text: Message(content=[{"type": "text", "text": text}, PICTURE]), TEXTS),
     st.builds(found, IDS, TEXTS),
     st.builds(lambda text, ids, given: answers(text, *ids, given=given), TEXTS, CALLED, TEXTS),
+    st.builds(lambda text, ids: thinks(answers("", *ids), text), TEXTS, CALLED),
 )
 
 

@@ -8,7 +8,7 @@ from executor.domain.context.budget import LEAST_WINDOW, crowded, fit, fit_tools
 from executor.domain.context.contexts import MAX_OVERFLOWS, context_of, of_step, place_to_cut
 from executor.domain.context.tokens import CHARACTERS, conversation_tokens, tool_tokens
 from executor.domain.conversation.as_text import as_text
-from executor.domain.conversation.chat import ModelReply, Tool
+from executor.domain.conversation.chat import ModelReply, Thinking, Tool
 from executor.domain.outcomes import Overflowed
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent, RunTurn
@@ -60,9 +60,14 @@ class InWindow:
             return Overflowed(of, halved(self.limit, messages, prompt.tools))
 
     def sizes(self, texts: Sequence[Text]) -> Mapping[str, str]:
-        """Stand-ins of texts kept by reference, of the sizes that are stored: enough to decide by."""
+        """Stand-ins of texts kept by reference, of the sizes that are stored: enough to decide by. Each can be read as
+        a text, and as a model's reasoning."""
         most = CHARACTERS * self.limit
-        return {text.ref.name: "x" * min(text.ref.size, most) for text in texts if text.ref is not None}
+        return {
+            text.ref.name: Thinking(reasoning="x" * min(text.ref.size, most)).model_dump_json()
+            for text in texts
+            if text.ref is not None
+        }
 
 
 def _native(connector: Connector, tools: Sequence[Tool]) -> Sequence[Tool]:

@@ -144,7 +144,7 @@ def _with(piece: _Piece, more: int, message: bool) -> _Piece:
 def _round_tokens(each: Round) -> int:
     calls = (tokens(use.name + as_json(use.arguments)) for use in each.uses)
     results = (min(_size(use.output), TOOL_LIMIT) + tokens(use.error or "") for use in each.uses)
-    return tokens(each.text) + sum(calls) + sum(results) + PER_MESSAGE * (1 + 2 * len(each.uses))
+    return tokens(each.text) + _size(each.thinking) + sum(calls) + sum(results) + PER_MESSAGE * (1 + 2 * len(each.uses))
 
 
 def _size(text: Text | None) -> int:

@@ -60,17 +60,19 @@ def _level(sizes: Sequence[int], allowed: int) -> int:
 
 
 def _bare(message: Message) -> Message:
-    bare = message.model_copy(update={"content": ""})
-    return _with_arguments(bare, 0) if isinstance(bare, ChatMessage) else bare
+    if not isinstance(message, ChatMessage):
+        return message.model_copy(update={"content": ""})
+    return _with_arguments(message.model_copy(update={"content": "", "thinking": None}), 0)
 
 
 def _cut_message(message: Message, allowed: int) -> Message:
-    """`allowed`: tokens of its text and the arguments of its calls. Files are left out before its text is cut."""
+    """`allowed`: tokens of its text and the arguments of its calls. Files, and the
+    reasoning before its calls, are left out before its text is cut."""
     bare = message_tokens(_bare(message))
     if not isinstance(message.content, str):
         message = message.model_copy(update={"content": f"{LEFT_OUT}\n{message.text()}"})
     if isinstance(message, ChatMessage) and message.tool_calls:
-        message = _with_arguments(message, allowed // 2)
+        message = _with_arguments(message.model_copy(update={"thinking": None}), allowed // 2)
     around = message_tokens(message) - tokens(message.text())
     return message.model_copy(update={"content": cut(message.text(), max(0, bare + allowed - around))})
 

@@ -57,7 +57,8 @@ def references(turns: Sequence[Turn]) -> Iterator[Text]:
 def in_round(each: Round, texts: Texts, frame: Frame, *, limit: int | None = None) -> Iterator[Message]:
     """A reply with calls of tools, and their results, which are material."""
     calls = [ToolCall(id=_id(use), name=use.name[:NAME], arguments=_arguments(use.arguments)) for use in each.uses]
-    thinking = Thinking.model_validate_json(read(each.thinking, texts)) if each.thinking else None
+    kept = each.thinking if limit is None else None  # it can't be shortened: its provider has signed it
+    thinking = Thinking.model_validate_json(read(kept, texts)) if kept else None
     yield ChatMessage(role="assistant", content=_short(each.text, limit), tool_calls=calls, thinking=thinking)
     for use in each.uses:
         yield ChatMessage(role="tool", content=_framed(use, texts, frame, limit or TOOL_LIMIT), tool_call_id=_id(use))

@@ -29,7 +29,7 @@ from executor.domain.conversation.chat import ModelReply, Tool, ToolCall
 from executor.domain.outcomes import GoalsSet, Outcome, Planned, Recalled, RulesAnswered, VerdictGiven
 from executor.domain.run import Run
 from executor.domain.steps import BeginCalls, CheckRules, Compact, MakeCalls, RequestVerdict, RunTurn
-from executor.ports import Prompt
+from executor.model_port import Prompt
 from executor.steps.call_runner import CallRunner, Toolset
 from executor.steps.compact_conversation import CompactConversation
 from executor.steps.models import Models

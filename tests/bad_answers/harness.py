@@ -9,7 +9,7 @@ from executor.adapters.in_memory import InMemoryBlobs, ScriptedModel, ScriptedTo
 from executor.adapters.rehearsal_model import RehearsalModel
 from executor.app import build as build_executor
 from executor.domain.conversation.chat import ModelReply, Tool
-from executor.ports import Prompt
+from executor.model_port import Prompt
 from executor.settings import Settings as ExecutorSettings
 from learner.adapters import in_memory as of_learner
 from learner.app import build as build_learner

@@ -17,7 +17,7 @@ from executor.call_agents import CallAgents, FindRobot, LeaseSettings, no_robot
 from executor.domain.context.contexts import MAX_OVERFLOWS
 from executor.domain.context.tokens import conversation_tokens
 from executor.domain.conversation.chat import ModelReply
-from executor.ports import ContextOverflow, Prompt
+from executor.model_port import ContextOverflow, Prompt
 from executor.steps.step_runner import Models
 from rota_common.bus.rpc import StillWorking
 from rota_common.errors import Permanent, Transient

@@ -23,7 +23,7 @@ from executor.domain.conversation.chat import ChatMessage, ModelReply
 from executor.domain.outcomes import Compacted, Overflowed
 from executor.domain.run import Context, Run
 from executor.domain.steps import Compact
-from executor.ports import ContextOverflow, Prompt
+from executor.model_port import ContextOverflow, Prompt
 from executor.steps.compact_conversation import TRIES
 from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.conversation import Round, ToolUse, Turn

@@ -11,8 +11,8 @@ from executor.adapters.in_memory import ScriptedModel
 from executor.domain.answers.pieces import LEAST, Pieces
 from executor.domain.answers.understand import understand
 from executor.domain.conversation.chat import ModelReply
-from executor.ports import Prompt
-from rota_common.redaction import without_credentials
+from executor.model_port import Prompt
+from rota_common.redaction import hides_nothing
 
 LONG = "The quarter went well in Porto, where the second factory began its work in May. "
 PARTS = [
@@ -55,14 +55,14 @@ def test_pieces_are_the_beginning_of_the_answer_and_together_all_of_it(text: str
     answer, early, whole = streamed(text, cuts)
     sent = "".join(early)
     assert answer.startswith(sent)
-    assert without_credentials(sent) == sent
+    assert hides_nothing(sent)
     assert all(len(piece) >= LEAST for piece in early)
-    assert whole == (answer if without_credentials(answer) == answer else sent)
+    assert whole == (answer if hides_nothing(answer) else sent)
 
 
 async def test_a_turns_answer_is_streamed_and_cleared_where_it_becomes_none() -> None:
     text = f"{LONG}{LONG}\n{LONG}Done."
-    asked_again = f'{LONG}\n{LONG}<tool_call>{{"name": "nobody"}}</tool_call>'
+    asked_again = f'{LONG}\n{LONG}<tool_call>{{"name": "unknown"}}</tool_call>'
 
     async def writes(prompt: Prompt) -> str:
         assert prompt.on_text is not None

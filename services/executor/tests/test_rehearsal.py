@@ -11,7 +11,7 @@ from executor.adapters.rehearsal_model import RehearsalModel
 from executor.agents.connectors import Connector
 from executor.agents.operator_files import ALL_TEAMS
 from executor.domain.conversation.chat import ModelReply, Tool, ToolCall
-from executor.ports import Prompt
+from executor.model_port import Prompt
 from rota_common.testing.samples import TEAM, a_robot
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.execution import Task

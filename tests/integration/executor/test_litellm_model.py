@@ -9,7 +9,7 @@ import pytest
 from executor.adapters.litellm_model import LitellmModel
 from executor.agents.connectors import Connector
 from executor.domain.conversation.chat import ChatMessage, ModelReply, Tool, ToolCall
-from executor.ports import ContextOverflow, Prompt
+from executor.model_port import ContextOverflow, Prompt
 from rota_common.errors import Permanent, Transient
 from rota_common.testing.model_answers import Completion
 from rota_common.testing.openai_server import OpenAIServer, Reply, openai_server

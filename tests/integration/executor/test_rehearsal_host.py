@@ -13,7 +13,7 @@ from starlette.routing import Route
 from executor.adapters.rehearsal_model import RehearsalModel
 from executor.agents.connectors import Connector
 from executor.domain.conversation.chat import ChatMessage, ModelReply, Tool, ToolCall
-from executor.ports import Prompt
+from executor.model_port import Prompt
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime import embedded_http
 from rota_contracts.messages.trigger import Message

@@ -51,6 +51,12 @@ def without_credentials(text: str) -> str:
     return _WHOLE.sub(REDACTED, text)
 
 
+def hides_nothing(text: str) -> bool:
+    """Does the text hold no credentials?"""
+    shown = without_credentials(text)
+    return shown == text
+
+
 def json_without_credentials(value: Any) -> Any:
     """The same of a JSON value: under a credential's name the whole value, in other strings what is one."""
     match value:

@@ -14,7 +14,8 @@ from executor.domain.answers.forms import echoes, in_form, without_echoes
 from executor.domain.answers.understand import understand
 from executor.domain.planning.answer import LENGTH_LIMIT
 from executor.domain.run import Run
-from executor.ports import Calls, Prompt, Runs
+from executor.model_port import Prompt
+from executor.ports import Calls, Runs
 from executor.steps.in_window import ask_within
 from executor.steps.models import Models
 from executor.worker import RENEWALS

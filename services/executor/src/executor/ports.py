@@ -1,16 +1,16 @@
 """Ports: the executor's needs from outside, in its own terms."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import Any, Protocol
+from typing import Protocol
 
-from executor.agents.connectors import Connector
-from executor.domain.conversation.chat import ModelReply, Tool
+from executor.domain.conversation.chat import Tool
 from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.situation.recent import RecentRuns
-from rota_common.errors import Permanent, Transient
+from executor.model_port import Model
+from rota_common.errors import Transient
 from rota_common.page_cursor import PageCursor
 from rota_contracts.messages.agent import AgentReply
 from rota_contracts.messages.attachment import StoredAttachment
@@ -20,40 +20,10 @@ from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
 from rota_contracts.messages.process import ProcessCall
 from rota_contracts.messages.text import INLINE_LIMIT, Text
-from rota_contracts.messages.trigger import Message
 from rota_contracts.robots.robot import Robot
 
 COUNTED = 10_000
 """Runs that a list counts, and that a page number can reach; beyond them lists go on by cursor."""
-
-
-OnText = Callable[[str], Awaitable[None]]
-
-
-@dataclass(frozen=True)
-class Prompt:
-    """One call of a model, which may answer with calls of `tools`. `step_id` is the same whenever this very call is
-    repeated. `facts`: the messages' content as data, which only rehearsal reads. `on_text`: gets the text bit by bit
-    as it is written, of connectors that stream."""
-
-    messages: Sequence[Message]
-    connector: Connector
-    timeout: float
-    step_id: str
-    options: dict[str, Any] = field(default_factory=dict)
-    facts: dict[str, Any] = field(default_factory=dict)
-    tools: Sequence[Tool] = ()
-    on_text: OnText | None = None
-
-
-class Model(Protocol):
-    async def complete(self, prompt: Prompt) -> ModelReply:
-        """Raises Transient for what passes; Permanent for refusals, of these ContextOverflow for too long prompts."""
-        ...
-
-
-class ContextOverflow(Permanent):
-    """A model's provider refused a prompt because it is longer than the model's window."""
 
 
 class NotBegun(Transient):

@@ -12,7 +12,6 @@ from executor.domain.outcomes import LookedUp, Outcome, StepDelayed, StepFailed,
 from executor.domain.run import Run, Signal
 from executor.domain.situation import wording
 from executor.domain.situation.moment import now_text
-from executor.domain.situation.wording import about
 from executor.domain.steps import (
     AskAgent,
     MakeCalls,
@@ -24,8 +23,8 @@ from executor.domain.steps import (
     RunTurn,
     Work,
 )
-from executor.domain.tasks.tasks import result_of
 from executor.ports import Blobs, Scope
+from executor.run_summary import run_summary
 from rota_common.bus.publishing import Publish
 from rota_common.clock import Clock
 from rota_common.runtime.logs import logger
@@ -33,14 +32,12 @@ from rota_contracts import catalog
 from rota_contracts.messages.activity import ActivityKind, ActivityV1
 from rota_contracts.messages.control import ControlGivenV1, ExecutionIntervenedV1
 from rota_contracts.messages.delivery import DeliveryContext, DeliveryRequestedV1
-from rota_contracts.messages.execution import ExecutionFinishedV1, ExecutionStartedV1, Task, TaskStatus, excerpt
-from rota_contracts.messages.learning import LearningRequestedV1, RunSummary, TaskSummary
+from rota_contracts.messages.execution import ExecutionFinishedV1, ExecutionStartedV1, TaskStatus, excerpt
+from rota_contracts.messages.learning import LearningRequestedV1
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.messages.trigger import TriggerType
 from rota_contracts.messages.validation import ValidationRequestedV1
 from rota_contracts.model import ALL, Payload
-
-OUTPUT_LIMIT = 2000
 
 MATERIAL_LIMIT = 20_000
 """Characters of one text that a verdict's request carries beside the output."""
@@ -200,7 +197,7 @@ class EventPublisher:
         )
 
 
-def _owner(run: Run) -> dict[str, str]:
+def _owner(run: Run) -> dict[str, Any]:
     return {"execution_id": run.id, "team_id": run.execution.team_id, "member_id": run.execution.member_id}
 
 
@@ -269,34 +266,3 @@ def _lowest_score(run: Run) -> float | None:
         if result.status is TaskStatus.COMPLETED and result.validation is not None
     ]
     return min(scores, default=None)
-
-
-async def run_summary(run: Run, blobs: Blobs) -> RunSummary:
-    """A run in short, for the learner; failed runs too, which teach the most."""
-    execution = run.execution
-    status = "failed" if execution.error else "completed"
-    if execution.skipped and not execution.error:
-        status = f"nothing to do: {execution.skipped}"
-    return RunSummary(
-        role=run.robot.robot_config.identity.role,
-        trigger=about(execution.trigger),
-        status=status,
-        error=execution.error,
-        goals=execution.goals.content if execution.goals else "",
-        tasks=[await _task_summary(run, task, blobs) for task in execution.tasks or []],
-        delivered=execution.content.summary if execution.content and execution.delivery else "",
-        known=[lesson.content for lesson in execution.recalled],
-        now=now_text(run),
-    )
-
-
-async def _task_summary(run: Run, task: Task, blobs: Blobs) -> TaskSummary:
-    result = result_of(run, task.id)
-    if result is None:
-        return TaskSummary(description=task.description, status="pending")
-    output = await blobs.read(result.output) if result.output else ""
-    issues = result.validation.issues if result.validation else []
-    issues = [*issues, result.error] if result.error and result.error not in issues else issues
-    return TaskSummary(
-        description=task.description, status=result.status, output=excerpt(output, OUTPUT_LIMIT), issues=issues
-    )

@@ -8,7 +8,8 @@ from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.adapters.rehearsal_model import RehearsalModel
 from executor.domain.conversation.chat import ModelReply, Tool
-from executor.ports import Adapters, Prompt
+from executor.model_port import Prompt
+from executor.ports import Adapters
 from rota_common.clock import Clock, now
 from rota_common.errors import Transient
 from rota_common.stores.blobs import text_of

@@ -12,7 +12,7 @@ from executor.adapters.wire_messages import wire_messages
 from executor.agents.connectors import Connector
 from executor.domain.conversation.chat import ModelReply, Tool, ToolCall, whole_characters
 from executor.domain.conversation.loop import UNREADABLE
-from executor.ports import ContextOverflow, OnText, Prompt
+from executor.model_port import ContextOverflow, OnText, Prompt
 from rota_common.errors import Permanent, Transient
 from rota_common.json_text import parse_json
 from rota_common.runtime.logs import logger

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from executor.adapters.rehearsal_answers import rehearse
 from executor.domain.conversation.ask_person import ASK_PERSON
 from executor.domain.conversation.chat import ChatMessage, ModelReply
-from executor.ports import Prompt
+from executor.model_port import Prompt
 from rota_common.errors import Permanent, Transient
 
 

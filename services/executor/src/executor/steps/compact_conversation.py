@@ -10,7 +10,8 @@ from executor.domain.conversation.messages import references
 from executor.domain.outcomes import Compacted
 from executor.domain.run import Run
 from executor.domain.steps import Compact
-from executor.ports import Blobs, Prompt
+from executor.model_port import Prompt
+from executor.ports import Blobs
 from executor.steps.in_window import ask_within
 from executor.steps.models import Models
 from rota_common.errors import Permanent, Transient

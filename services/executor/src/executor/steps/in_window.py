@@ -12,7 +12,7 @@ from executor.domain.conversation.chat import ModelReply, Thinking, Tool
 from executor.domain.outcomes import Overflowed
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent, RunTurn
-from executor.ports import ContextOverflow, Model, Prompt
+from executor.model_port import ContextOverflow, Model, Prompt
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import Message
 

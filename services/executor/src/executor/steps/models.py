@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from executor.agents.connectors import REHEARSAL, Connector, Connectors
-from executor.ports import Model
+from executor.model_port import Model
 from rota_contracts.messages.trigger import ExecutorMode
 
 

@@ -33,7 +33,8 @@ from executor.domain.steps import (
     RunTurn,
     Work,
 )
-from executor.ports import Blobs, Model, Prompt
+from executor.model_port import Model, Prompt
+from executor.ports import Blobs
 from executor.steps.answer_stream import AnswerStream, PublishPiece
 from executor.steps.call_runner import CallRunner
 from executor.steps.compact_conversation import CompactConversation

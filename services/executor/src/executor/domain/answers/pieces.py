@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from executor.domain.answers.sanitise import collapse_repeated_blocks
-from rota_common.redaction import without_credentials
+from rota_common.redaction import hides_nothing
 
 LEAST, MOST = 80, 2_000
 """Characters of a piece; the last one may be shorter."""
@@ -35,7 +35,7 @@ class Pieces:
         """The rest of the whole answer; None if what was sent isn't its beginning."""
         if not answer.startswith(self.sent):
             return None
-        return [] if without_credentials(answer) != answer else [*self._cut(answer)]
+        return [*self._cut(answer)] if hides_nothing(answer) else []
 
     def _cut(self, ready: str) -> Iterator[str]:
         while len(self.sent) < len(ready):
@@ -50,7 +50,7 @@ class Pieces:
         ends = [found.end() for found in BOUNDARY.finditer(known)]
         sure = known[: ends[-1]].rstrip(LOOSE) if ends else ""
         sure = _without_repeats(sure).rstrip(LOOSE)
-        return sure if without_credentials(sure) == sure else self.sent
+        return sure if hides_nothing(sure) else self.sent
 
 
 def _without_repeats(text: str) -> str:

@@ -1,0 +1,38 @@
+"""The port to models: one call with its prompt, and what may come of it."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from executor.agents.connectors import Connector
+from executor.domain.conversation.chat import ModelReply, Tool
+from rota_common.errors import Permanent
+from rota_contracts.messages.trigger import Message
+
+OnText = Callable[[str], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """One call of a model, which may answer with calls of `tools`. `step_id` is the same whenever this very call is
+    repeated. `facts`: the messages' content as data, which only rehearsal reads. `on_text`: gets the text bit by bit
+    as it is written, of connectors that stream."""
+
+    messages: Sequence[Message]
+    connector: Connector
+    timeout: float
+    step_id: str
+    options: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+    tools: Sequence[Tool] = ()
+    on_text: OnText | None = None
+
+
+class Model(Protocol):
+    async def complete(self, prompt: Prompt) -> ModelReply:
+        """Raises Transient for what passes; Permanent for refusals, of these ContextOverflow for too long prompts."""
+        ...
+
+
+class ContextOverflow(Permanent):
+    """A model's provider refused a prompt because it is longer than the model's window."""

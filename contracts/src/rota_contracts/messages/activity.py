@@ -24,7 +24,7 @@ class ActivityKind(StrEnum):
 
 class ActivityV1(Payload):
     """Published when a run starts or finishes a phase, a task, a turn or a tool call, when it waits, and with pieces of
-    a task's answer while its model writes it (`answer.cleared`: the pieces so far don't count)."""
+    an answer while it is written."""
 
     execution_id: str
     kind: ActivityKind
@@ -32,6 +32,8 @@ class ActivityV1(Payload):
     task_id: str | None = None
     text: str = Field(default="", max_length=2000)
     piece: int | None = Field(
-        default=None, ge=1, description="answer.piece: its number in the answer of this turn; a gap is a lost piece"
+        default=None,
+        ge=1,
+        description="answer.piece: its number in the answer of this turn; after answer.cleared it begins anew",
     )
     at: Instant

@@ -61,6 +61,8 @@ class Outside:
         self.called(facts["execution_id"])
         if asked["kind"] == "tasks":
             return JSONResponse({"text": json.dumps({"tasks": [_task(number) for number in range(TASKS)]})})
+        if asked["kind"] == "goals":
+            return JSONResponse({"text": json.dumps({"content": "1. Work."})})
         await asyncio.sleep(TURN_S)
         content = {"summary": "Done.", "body": "# Done"}
         return JSONResponse({"text": json.dumps({"status": "done", "content": content})})

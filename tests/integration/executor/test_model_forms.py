@@ -150,6 +150,7 @@ LONG = "\n".join(f"{number}. The factory in Porto made more valves than the one 
 STREAMING = {"capabilities": {"streaming": True, "inline_thinking": False}}
 
 
+@pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecatedSince211")  # in litellm's own chunks
 @pytest.mark.parametrize("form", ["openai", "anthropic"])
 async def test_an_answer_is_streamed_in_pieces_while_it_is_written(
     run: Any, system: Harness, model: OpenAIServer, crm: Crm, form: str

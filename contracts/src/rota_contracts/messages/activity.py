@@ -23,8 +23,7 @@ class ActivityKind(StrEnum):
 
 
 class ActivityV1(Payload):
-    """Published when a run starts or finishes a phase, a task, a turn or a tool call, when it waits, and with pieces of
-    an answer while it is written."""
+    """Published when a run starts or finishes a phase, a task, a turn or a tool call, waits, or writes an answer."""
 
     execution_id: str
     kind: ActivityKind
@@ -32,8 +31,6 @@ class ActivityV1(Payload):
     task_id: str | None = None
     text: str = Field(default="", max_length=2000)
     piece: int | None = Field(
-        default=None,
-        ge=1,
-        description="answer.piece: its number in the answer of this turn; after answer.cleared it begins anew",
+        default=None, ge=1, description="answer.piece: its number, from 1; after answer.cleared from 1 again"
     )
     at: Instant

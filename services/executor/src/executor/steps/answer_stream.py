@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Self
 
 from executor.domain.answers.pieces import Pieces
 from executor.domain.outcomes import Outcome, TaskAnswered
@@ -19,18 +20,26 @@ class AnswerStream:
     task_id: str
     _pieces: Pieces = field(default_factory=Pieces, init=False)
     _number: int = field(default=0, init=False)
+    _ended: bool = field(default=False, init=False)
 
     async def feed(self, more: str) -> None:
         for piece in self._pieces.feed(more):
             await self._send(piece)
 
-    async def end(self, outcome: Outcome, blobs: Blobs) -> None:
-        """The rest of the answer, if some of it was streamed; where none came of it, the pieces don't count."""
-        if not self._number:
-            return
-        left = self._pieces.end(await blobs.read(outcome.output)) if isinstance(outcome, TaskAnswered) else None
-        if left is None:
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Without an answer, what was streamed doesn't count."""
+        if self._number and not self._ended:
             await self.publish(self.run, self.task_id, 0, "")
+
+    async def end(self, outcome: Outcome, blobs: Blobs) -> None:
+        """The rest of the answer, if some of it was streamed."""
+        if not self._number or not isinstance(outcome, TaskAnswered):
+            return
+        left = self._pieces.end(await blobs.read(outcome.output))
+        self._ended = left is not None
         for piece in left or ():
             await self._send(piece)
 

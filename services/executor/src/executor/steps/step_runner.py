@@ -231,13 +231,13 @@ class StepRunner:
         messages = await self._with_media(run, messages, connector, "task", task.id)
         known = facts(run, "run", task=task, tools=mine)
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known, tools)
-        stream = AnswerStream(self.publish_piece, run, task.id)
-        asked = await within.ask(replace(prompt, on_text=stream.feed), mark=task_frame(run, task).mark)
-        if isinstance(asked, Overflowed):
-            return StepResult(asked)
-        result = await self._interpret(run, step, in_context(*asked, tools, fields=ASKS_A_PERSON), tools)
-        await stream.end(result.outcome, self.blobs)
-        return result
+        async with AnswerStream(self.publish_piece, run, task.id) as stream:
+            asked = await within.ask(replace(prompt, on_text=stream.feed), mark=task_frame(run, task).mark)
+            if isinstance(asked, Overflowed):
+                return StepResult(asked)
+            result = await self._interpret(run, step, in_context(*asked, tools, fields=ASKS_A_PERSON), tools)
+            await stream.end(result.outcome, self.blobs)
+            return result
 
     async def _compact(self, run: Run, step: Compact) -> StepResult:
         team = run.execution.team_id

@@ -4,10 +4,14 @@ import os
 import re
 from pathlib import Path
 
+import pytest
+
 from executor.domain.conversation.chat import ModelReply, ToolCall
 from rota_common.errors import Permanent
 from rota_contracts.messages.execution import ExecStatus
 from tests.bad_answers.harness import BadAnswer, Ended, run_with
+
+pytestmark = pytest.mark.soak  # a hundred runs
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "agents.md"
 BEGIN, END = "<!-- bad answers -->\n", "<!-- end of bad answers -->"

@@ -13,6 +13,7 @@ from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_common.runtime.logs import logger
 from rota_common.runtime.metrics import QUEUE
+from rota_common.to_the_end import to_the_end
 from rota_contracts.messages.execution import ExecutionFinishedV1
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.messages.trigger import TriggerReceivedV1
@@ -38,8 +39,7 @@ _log = logger(service="scheduler")
 
 @dataclass(frozen=True, kw_only=True)
 class Timeouts:
-    """In seconds. `lease`: how long the dispatcher's lease is valid; `republish_after`: how long an admitted execution
-    may wait for an executor until its request is published again."""
+    """In seconds: of the dispatcher's `lease`, and until the request of an admitted execution is published again."""
 
     lease: float
     republish_after: float
@@ -101,7 +101,7 @@ class Dispatcher:
         finally:
             self._return_inbox("the scheduler stops")
             with contextlib.suppress(Exception):  # if the database is away, the lease ends by itself
-                await asyncio.wait_for(self.queue.release(self.owner), 1)
+                await to_the_end(asyncio.wait_for(self.queue.release(self.owner), 1))
 
     async def _dispatch(self, epoch: int) -> None:
         self._epoch, self._republished = epoch, {}

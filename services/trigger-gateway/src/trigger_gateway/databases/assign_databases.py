@@ -11,6 +11,7 @@ from typing import Any
 from rota_common.errors import Transient
 from rota_common.runtime import metrics
 from rota_common.runtime.logs import logger
+from rota_common.to_the_end import to_the_end
 from trigger_gateway.databases.change_streams import Lease, StreamLeases, key_of
 from trigger_gateway.sources.ports import Sources
 from trigger_gateway.sources.source import Source
@@ -59,7 +60,7 @@ class AssignDatabases:
                     self._log.warning("can't assign databases", reason=str(error))
                 await asyncio.sleep(EVERY_S)
         finally:
-            await self._give_up(list(self._running))
+            await to_the_end(self._give_up(list(self._running)))
 
     async def assign(self) -> None:
         """Once: renew our leases, drop those that are no longer wanted, take those that are free."""

@@ -18,6 +18,9 @@ from trigger_gateway.sources.source import Source
 
 EVERY_S = 1.0
 CANCEL_AGAIN_S = 2.0
+RELEASE_S = 3.0
+"""The time that a stop takes to release all leases, at most."""
+
 AT_MOST = 100
 """Databases that one replica reads: each takes connections and memory of its own."""
 
@@ -60,7 +63,8 @@ class AssignDatabases:
                     self._log.warning("can't assign databases", reason=str(error))
                 await asyncio.sleep(EVERY_S)
         finally:
-            await to_the_end(self._give_up(list(self._running)))
+            with contextlib.suppress(TimeoutError):  # then the leases end by themselves
+                await to_the_end(asyncio.wait_for(self._give_up(list(self._running)), RELEASE_S))
 
     async def assign(self) -> None:
         """Once: renew our leases, drop those that are no longer wanted, take those that are free."""

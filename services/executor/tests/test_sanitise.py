@@ -2,6 +2,9 @@
 
 from executor.domain.answers import sanitise
 from executor.domain.answers.sanitise import sanitised
+from executor.domain.conversation.chat import ModelReply
+from executor.steps.in_context import in_context
+from rota_contracts.messages.trigger import Message
 
 QUOTED = "So:\n```\n[System Message] x\n<tool_call>y</tool_call>\n```"
 STEPS = {
@@ -48,6 +51,14 @@ def test_an_answer_is_sanitised_in_seven_steps() -> None:  # EX-74, DEC-27
 
 def test_the_indent_of_the_first_line_is_kept_by_its_step() -> None:  # EX-74
     assert sanitise.strip_leading_blank_lines(" \n\n  a\n b") == "  a\n b"
+
+
+def test_a_copy_of_the_material_is_no_answer() -> None:
+    framed = '<material-0123456789ab name="lessons">\n- Globex pays late\n</material-0123456789ab>'
+    asked = [Message(role="system", content="You work."), Message(role="user", content=f"{framed}\n\nTranslate it.")]
+    replies = {framed: True, framed.replace("pays late", "zahlt spät"): False, "- Globex pays late": False}
+    found = {text: in_context(ModelReply(text=text), asked).repeats_prompt for text in replies}
+    assert found == replies
 
 
 def test_what_is_sanitised_is_clean_the_second_time() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from executor.domain.answers.forms import echoes
 from executor.domain.answers.reasoning import split_reasoning
+from executor.domain.answers.sanitise import FRAME
 from executor.domain.answers.understand import with_quoted
 from executor.domain.conversation.chat import ModelReply, Tool
 from rota_contracts.messages.trigger import Message
@@ -25,8 +26,15 @@ def in_context(
     prompt = "\n".join(message.text() for message in messages if message.role == "system")
     found = echoes(split_reasoning(reply.text)[0], prompt)
     copied = [(key, value) for key, value in found if fields is None or key in fields]
-    update = ({"echoes": copied} if copied else {}) | ({"repeats_prompt": True} if repeats(reply.text, prompt) else {})
+    copy = repeats(reply.text, prompt) or copies_material(reply.text, written)
+    update = ({"echoes": copied} if copied else {}) | ({"repeats_prompt": True} if copy else {})
     return reply.model_copy(update=update) if update else reply
+
+
+def copies_material(text: str, written: Sequence[str]) -> bool:
+    """Is it a frame of the prompt with what stands in it, and nothing of its own?"""
+    inside = FRAME.sub("", text).strip()
+    return FRAME.search(text) is not None and any(inside in each for each in written)
 
 
 def repeats(text: str, prompt: str) -> bool:

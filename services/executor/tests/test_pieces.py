@@ -8,7 +8,7 @@ from services.executor.tests.fixtures import a_task, with_tasks
 from services.executor.tests.harness import StepHarness
 
 from executor.adapters.in_memory import ScriptedModel
-from executor.domain.answers.pieces import LEAST, Pieces
+from executor.domain.answers.pieces import LEAST, LONGEST, Pieces
 from executor.domain.answers.understand import understand
 from executor.domain.conversation.chat import ModelReply
 from executor.model_port import Prompt
@@ -58,6 +58,13 @@ def test_pieces_are_the_beginning_of_the_answer_and_together_all_of_it(text: str
     assert hides_nothing(sent)
     assert all(len(piece) >= LEAST for piece in early)
     assert whole == (answer if hides_nothing(answer) else sent)
+
+
+def test_of_a_very_long_answer_the_rest_comes_at_its_end() -> None:
+    text = "\n".join(f"{number}. {LONG}" for number in range(2 * LONGEST // len(LONG))).strip()
+    answer, early, whole = streamed(text, list(range(0, len(text), 997)))
+    assert LONGEST / 2 < len("".join(early)) < LONGEST + 2 * len(LONG) + 997
+    assert whole == answer
 
 
 async def test_a_turns_answer_is_streamed_and_cleared_where_it_becomes_none() -> None:

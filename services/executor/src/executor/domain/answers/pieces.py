@@ -13,6 +13,9 @@ LEAST, MOST = 80, 2_000
 UNDECIDED = re.compile(r"<|\[|\{|◁|```|NO_REPLY|-----BEGIN", re.IGNORECASE)
 """The beginnings of what may be taken out of an answer: tags, calls, marks, keys."""
 
+LONGEST = 100_000
+"""Characters of a text that are looked at while it is written; the rest of a longer one comes at its end."""
+
 BOUNDARY = re.compile(r"\n|[.!?](?=\s)")
 LOOSE = " \t\r\n*_`\"'()"
 """Characters that go if nothing follows them."""
@@ -24,10 +27,16 @@ class Pieces:
 
     text: str = ""
     sent: str = field(default="", init=False)
+    _held: bool = field(default=False, init=False)
 
     def feed(self, more: str) -> list[str]:
-        """The pieces that `more` makes ready."""
+        """The pieces that `more` makes ready. Only a new boundary can make one, and nothing after what is undecided."""
+        if self._held:
+            return []
         self.text = (self.text + more).lstrip() if not self.sent else self.text + more
+        new = max(0, len(self.text) - len(more) - 1)
+        if len(self.text) - len(self.sent) < LEAST or BOUNDARY.search(self.text, new) is None:
+            return []
         ready = self._sure()
         return [*self._cut(ready)] if len(ready) - len(self.sent) >= LEAST else []
 
@@ -46,6 +55,7 @@ class Pieces:
     def _sure(self) -> str:
         """The beginning of the text that nothing which follows can change."""
         undecided = UNDECIDED.search(self.text)
+        self._held = undecided is not None or len(self.text) > LONGEST
         known = self.text[: undecided.start()] if undecided else self.text
         ends = [found.end() for found in BOUNDARY.finditer(known)]
         sure = known[: ends[-1]].rstrip(LOOSE) if ends else ""

@@ -12,7 +12,7 @@ from executor.domain.answers.silence import MARK, without_mark
 from executor.domain.answers.text_calls import bare_call
 from executor.domain.answers.understand import Understood, understand
 from executor.domain.conversation.chat import ModelReply, Thinking, Tool, ToolCall
-from executor.domain.lifecycle import MAX_ATTEMPTS
+from executor.domain.lifecycle import is_last_attempt
 from executor.domain.planning.parsing import UnusableAnswer
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent, RunTurn
@@ -73,7 +73,7 @@ def answer_of(run: Run, step: AskAgent | RunTurn, said: ModelReply, tools: Seque
     if said.repeats_prompt:
         raise UnusableAnswer("expected an answer of its own, got the instructions back")
     if said.echoes:
-        if run.attempts + 1 < MAX_ATTEMPTS:
+        if not is_last_attempt(run):
             raise UnusableAnswer(echo_problem(said.echoes))
         text = without_echoes(text, said.echoes)
     if isinstance(step, AskAgent):

@@ -20,6 +20,7 @@ from scheduler.batch import Batch, Decided, Ended, Moved
 from scheduler.domain import Entry, EntryState, QueueState, Refusal
 from scheduler.ports import Queue
 from scheduler.robot_summary import summary_of
+from tests.conformance.dispatcher_lease import acquired
 
 FULL = Refusal(RejectReason.QUEUE_FULL, "10 wait")
 
@@ -55,8 +56,7 @@ def decided(trigger: TriggerReceivedV1, *, refusal: Refusal | None = None, admit
 
 
 async def write(queue: Queue, at: datetime = NOON, **batch: Any) -> None:
-    epoch = await queue.acquire("first")
-    assert epoch is not None
+    epoch = await acquired(queue)
     await queue.write(Batch(at=at, **batch), owner="first", epoch=epoch)
 
 

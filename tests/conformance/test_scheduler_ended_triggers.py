@@ -22,6 +22,7 @@ from scheduler.adapters.mongo_queue import MongoQueue
 from scheduler.batch import Batch, Cancelled, Decided, Ended
 from scheduler.domain import Refusal
 from scheduler.ports import EndedTriggers, Queue
+from tests.conformance.dispatcher_lease import acquired
 from tests.conformance.test_scheduler_robot_queues import decided
 
 OFF = Refusal(RejectReason.TRIGGER_DISABLED, "event triggers are switched off")
@@ -34,8 +35,7 @@ class Stores:
     ended: EndedTriggers
 
     async def write(self, minute: int, **batch: Any) -> None:
-        epoch = await self.queue.acquire("first")
-        assert epoch is not None
+        epoch = await acquired(self.queue)
         await self.queue.write(Batch(at=minutes(minute), **batch), owner="first", epoch=epoch)
 
     async def listed(self, *, after: PageCursor | None = None, **wanted: Any) -> list[Retryable]:

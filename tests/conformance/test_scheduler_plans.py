@@ -27,6 +27,7 @@ from scheduler.domain import Entry, EntryState, QueueState, Refusal
 from scheduler.plan import Plan, change, plan_key, remove, start
 from scheduler.ports import CancelRequests, Plans, PlansChanged, Queue
 from scheduler.robot_summary import RobotSummary, summary_of
+from tests.conformance.dispatcher_lease import acquired
 
 STALE = 1.0
 
@@ -42,8 +43,7 @@ class Stores:
     cancel_requests: CancelRequests
 
     async def write(self, **batch: Any) -> None:
-        epoch = await self.queue.acquire("first")
-        assert epoch is not None
+        epoch = await acquired(self.queue)
         await self.queue.write(Batch(at=NOON, **batch), owner="first", epoch=epoch)
 
 

@@ -21,8 +21,9 @@ from scheduler.batch import Batch, Cancelled, Decided, Ended, Moved
 from scheduler.domain import Entry, EntryState, QueueState, Refusal
 from scheduler.ports import LeaseLost, Queue
 from scheduler.robot_summary import RobotSummary, summary_of
+from tests.conformance.dispatcher_lease import acquired
 
-LEASE = 0.3
+LEASE = 1.0
 
 
 def a_card(**fields: Any) -> RobotSummary:
@@ -79,12 +80,6 @@ async def on_board(queue: Queue, trigger_id: str) -> Entry:
     return entry
 
 
-async def holds(queue: Queue, owner: str = "first") -> int:
-    epoch = await queue.acquire(owner)
-    assert epoch is not None
-    return epoch
-
-
 @pytest.mark.parametrize("data", [{"wei": 10**30}, {"a\0b": 1}, {"$set": {"a.b": 1}}, {"deep": nested(150)}])
 async def test_what_strangers_wrote_is_kept_as_they_wrote_it(queue: Queue, data: dict[str, Any]) -> None:
     given = TriggerInput(source="leads", event_type="lead.created", data=data)
@@ -105,15 +100,8 @@ async def test_a_buried_trigger_is_stored_as_rejected_without_its_input(queue: Q
 
 async def write(queue: Queue, **batch: Any) -> None:
     """As the dispatcher that holds the lease."""
-    epoch = await holds(queue)
+    epoch = await acquired(queue)
     await queue.write(Batch(at=NOON, **batch), owner="first", epoch=epoch)
-
-
-async def takes_over(queue: Queue, owner: str) -> int:
-    """The epoch, once the lease of the other has ended by itself."""
-    while (epoch := await queue.acquire(owner)) is None:
-        await asyncio.sleep(0.01)
-    return epoch
 
 
 async def test_of_many_that_want_the_lease_one_gets_it(queue: Queue) -> None:
@@ -122,25 +110,25 @@ async def test_of_many_that_want_the_lease_one_gets_it(queue: Queue) -> None:
 
 
 async def test_the_holder_renews_the_lease_under_the_same_epoch(queue: Queue) -> None:
-    epoch = await holds(queue)
+    epoch = await acquired(queue)
     assert [await queue.acquire("first"), await queue.acquire("first")] == [epoch, epoch]
     assert await queue.acquire("second") is None
 
 
 async def test_a_lease_that_ended_is_taken_with_the_next_epoch(queue: Queue) -> None:
-    epoch = await holds(queue)
-    assert await takes_over(queue, "second") == epoch + 1
+    epoch = await acquired(queue)
+    assert await acquired(queue, "second") == epoch + 1
     assert await queue.acquire("first") is None
 
 
 async def test_a_holder_whose_lease_ended_begins_a_new_epoch(queue: Queue) -> None:
-    epoch = await holds(queue)
-    await asyncio.sleep(LEASE * 1.5)  # it ends by the database's clock, which no test can move
-    assert await holds(queue) == epoch + 1
+    epoch = await acquired(queue)
+    await asyncio.sleep(LEASE * 1.2)  # it ends by the database's clock, which no test can move
+    assert await acquired(queue) == epoch + 1
 
 
 async def test_a_lease_that_was_released_is_free_at_once(queue: Queue) -> None:
-    epoch = await holds(queue)
+    epoch = await acquired(queue)
     await queue.release("second")  # it isn't the second's to release
     assert await queue.acquire("second") is None
     await queue.release("first")
@@ -148,8 +136,8 @@ async def test_a_lease_that_was_released_is_free_at_once(queue: Queue) -> None:
 
 
 async def test_a_batch_renews_the_lease(queue: Queue) -> None:
-    epoch = await holds(queue)
-    for number in range(4):  # twice the lease's length, in halves
+    epoch = await acquired(queue)
+    for number in range(3):  # longer than the lease, in halves
         await asyncio.sleep(LEASE / 2)
         await queue.write(Batch(decided=[accepted(f"t{number}")], at=NOON), owner="first", epoch=epoch)
     assert await queue.acquire("second") is None
@@ -194,7 +182,7 @@ async def test_an_execution_goes_from_state_to_state(queue: Queue) -> None:
 async def test_what_runs_is_known_to_run_by_a_successor(queue: Queue) -> None:
     await write(queue, decided=[accepted("t1", admitted=True), accepted("t2", admitted=True)])
     await write(queue, started=[eid("t1")])
-    await takes_over(queue, "second")
+    await acquired(queue, "second")
     assert {each: entry.running for each, entry in (await queue.load()).active.items()} == {
         eid("t1"): True,
         eid("t2"): False,
@@ -250,7 +238,7 @@ async def test_what_goes_on_is_queued_again_and_admitted_under_its_grant(queue: 
     assert (stored.state, stored.parks) == (EntryState.RUNNING, 1)
 
 
-async def test_the_last_change_of_an_entry_in_a_batch_holds(queue: Queue) -> None:
+async def test_the_last_change_of_an_entry_in_a_batch_acquired(queue: Queue) -> None:
     await write(queue, decided=[accepted("t1", admitted=True), accepted("t2", admitted=True)])
     again = replace(await on_board(queue, "t1"), parks=1, admitted_at=NOON)
     moved = {eid("t1"): Moved(again, EntryState.ADMITTED)}
@@ -273,8 +261,8 @@ async def test_what_has_ended_is_neither_parked_nor_queued_again(queue: Queue) -
 
 async def test_a_replica_that_lost_the_lease_writes_nothing(queue: Queue) -> None:
     await write(queue, decided=[accepted("t1")])
-    epoch = await holds(queue)
-    await takes_over(queue, "second")
+    epoch = await acquired(queue)
+    await acquired(queue, "second")
     batch = Batch(
         decided=[accepted("t2")],
         admitted=[eid("t1")],
@@ -290,17 +278,17 @@ async def test_a_replica_that_lost_the_lease_writes_nothing(queue: Queue) -> Non
 
 
 async def test_a_stale_epoch_of_ones_own_writes_nothing_either(queue: Queue) -> None:
-    stale = await holds(queue)
+    stale = await acquired(queue)
     await queue.release("first")
-    assert await holds(queue) == stale + 1
+    assert await acquired(queue) == stale + 1
     with pytest.raises(LeaseLost):
         await queue.write(Batch(decided=[accepted("t1")], at=NOON), owner="first", epoch=stale)
     assert await queue.stored([eid("t1")]) == {}
 
 
 async def test_a_lease_that_is_over_but_not_taken_still_writes(queue: Queue) -> None:
-    epoch = await holds(queue)
-    await asyncio.sleep(LEASE * 1.5)  # as above
+    epoch = await acquired(queue)
+    await asyncio.sleep(LEASE * 1.2)  # as above
     await queue.write(Batch(decided=[accepted("t1")], at=NOON), owner="first", epoch=epoch)
     assert await queue.acquire("second") is None  # and holds it again
 

@@ -22,6 +22,7 @@ from scheduler.batch import Batch, Decided, Ended, Moved
 from scheduler.domain import Entry, EntryState
 from scheduler.ports import Queue, RobotActivity, RobotQueues
 from scheduler.robot_summary import summary_of
+from tests.conformance.dispatcher_lease import acquired
 
 KEY = (TEAM, MEMBER)
 
@@ -32,8 +33,7 @@ class Stores:
     robot_queues: RobotQueues
 
     async def write(self, *, at: datetime = NOON, **batch: Any) -> None:
-        epoch = await self.queue.acquire("first")
-        assert epoch is not None
+        epoch = await acquired(self.queue)
         await self.queue.write(Batch(at=at, **batch), owner="first", epoch=epoch)
 
     async def waiting(self, *, member: str = MEMBER, team: str = TEAM, limit: int = 10) -> list[tuple[str, str]]:

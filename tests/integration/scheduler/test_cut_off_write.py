@@ -11,6 +11,7 @@ from rota_common.testing.samples import NOON
 from scheduler.adapters.mongo_queue import MongoQueue
 from scheduler.batch import Batch
 from scheduler.domain import EntryState
+from tests.conformance.dispatcher_lease import acquired
 from tests.conformance.test_scheduler_ports import accepted, eid
 
 
@@ -41,8 +42,7 @@ async def test_a_batch_is_written_whole_though_its_writer_is_cancelled_and_the_c
     stopping, staying = (Mongo(mongo_url, f"{mongo_prefix}_scheduler") for _ in range(2))
     queue = MongoQueue(stopping, lease=60)
     await queue.prepare()
-    epoch = await queue.acquire("stopping")
-    assert epoch is not None
+    epoch = await acquired(queue, "stopping")
     await queue.write(Batch(decided=[accepted("waits")], at=NOON), owner="stopping", epoch=epoch)
     between.armed = True
     batch = Batch(decided=[accepted("new", admitted=True)], admitted=[eid("waits")], at=NOON)

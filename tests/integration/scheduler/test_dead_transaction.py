@@ -5,12 +5,7 @@ import asyncio
 from rota_common.stores.mongo import Mongo
 from rota_common.testing.patience import PATIENCE_S
 from scheduler.adapters.mongo_queue import LEASE, MongoQueue
-
-
-async def taken(queue: MongoQueue, owner: str) -> int:
-    while (epoch := await queue.acquire(owner)) is None:
-        await asyncio.sleep(0.05)
-    return epoch
+from tests.conformance.dispatcher_lease import acquired
 
 
 async def test_an_abandoned_transaction_does_not_hold_up_the_successor(mongo_url: str, mongo_prefix: str) -> None:
@@ -23,7 +18,7 @@ async def test_an_abandoned_transaction_does_not_hold_up_the_successor(mongo_url
     await servers[0].database["leases"].update_one({"_id": LEASE}, {"$set": {"touched": True}}, session=session)
 
     # The server itself would give the transaction up after a minute.
-    assert await asyncio.wait_for(taken(next_one, "next"), PATIENCE_S) == 2
+    assert await asyncio.wait_for(acquired(next_one, "next"), PATIENCE_S) == 2
     assert "touched" not in (await servers[1].database["leases"].find_one({"_id": LEASE}) or {})
     for server in servers:
         await server.close()

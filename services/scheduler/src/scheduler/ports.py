@@ -57,7 +57,8 @@ class Queue(Protocol):
     """The queue, and the lease that makes one replica its dispatcher."""
 
     async def acquire(self, owner: str) -> int | None:
-        """Take or renew the lease, judged by the database's clock; its epoch, or None while another holds it."""
+        """Take or renew the lease, judged by the database's clock; its epoch, or None while another holds it or
+        the database is too busy to say."""
         ...
 
     async def release(self, owner: str) -> None:

@@ -27,7 +27,7 @@ Row = tuple[Request, Answer, Answer]
 Found = tuple[list[Row], list[robots.Row]]
 
 
-async def answers(folder: Path, url: str, model: str, wanted: Sequence[Request], with_robots: bool) -> Found:
+async def answers(folder: Path, url: str, model: str, wanted: Sequence[Request], with_robots: Sequence[str]) -> Found:
     """Each request with the bare model's answer and the robot's, then runs of four robots; each line is printed when it
     is there."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
@@ -40,7 +40,7 @@ async def answers(folder: Path, url: str, model: str, wanted: Sequence[Request],
             mine.calls, mine.tokens = counter.calls - calls, counter.tokens - tokens
             rows.append((request, alone, mine))
             print(_line(*rows[-1]), flush=True)
-        runs = await robots.rows(system, lambda row: print(robots.line(row), flush=True)) if with_robots else []
+        runs = await robots.rows(system, with_robots, lambda row: print(robots.line(row), flush=True))
     return rows, runs
 
 
@@ -92,7 +92,7 @@ def main() -> int:
     parser.add_argument("--url", default=url, help="of a server with OpenAI's protocol (default $ROTA_TEST_MODEL_URL)")
     parser.add_argument("--model", default=os.environ.get("ROTA_TEST_MODEL", "default"), help="its name there")
     parser.add_argument("--only", help="names of requests, with commas between; none: -")
-    parser.add_argument("--requests-alone", action="store_true", help="without the runs of the four robots")
+    parser.add_argument("--robots", default=",".join(robots.NAMES), help="names of robots, likewise")
     parser.add_argument("--keep", action="store_true", help="keep the folder with every call, whatever comes")
     given = parser.parse_args()
     if not given.url:
@@ -102,7 +102,7 @@ def main() -> int:
 
     async def work(folder: Path) -> bool:
         print(f"logs in {folder}", flush=True)
-        rows, runs = await answers(folder, given.url.rstrip("/"), given.model, wanted, not given.requests_alone)
+        rows, runs = await answers(folder, given.url.rstrip("/"), given.model, wanted, given.robots.split(","))
         well = True
         if rows:
             print(json.dumps(figures(rows)))

@@ -45,6 +45,8 @@ KEPT: dict[str, list[Callable[[str], bool]]] = {
 }
 """What each delivery must hold, by robot and number of the run."""
 
+NAMES = tuple(KEPT)
+
 
 @dataclass(frozen=True)
 class Row:
@@ -80,16 +82,19 @@ def _on(kind: str) -> list[dict[str, Any]]:
     return [{"type": "webhook", "source": SOURCE, "filter": {"event_types": [kind]}}]
 
 
-async def rows(system: System, shown: Callable[[Row], None]) -> list[Row]:
-    """All runs, one robot after the other."""
+async def rows(system: System, wanted: Sequence[str], shown: Callable[[Row], None]) -> list[Row]:
+    """All runs of these robots, one robot after the other."""
     made: list[Row] = []
-    for definition in definitions(system.hooks.url)[:-1]:
+    *of_events, of_clock = definitions(system.hooks.url)
+    for definition in of_events:
+        if definition["member_id"] not in wanted:
+            continue
         await system.api.create_robot(definition)
         kind = definition["robot_config"]["events"][0]["filter"]["event_types"][0]
         for number, each in enumerate(EVENTS[kind]):
             made.append(await _of_event(system, definition["member_id"], number, kind, each))
             shown(made[-1])
-    for row in await _of_clock(system, definitions(system.hooks.url)[-1]):
+    for row in await _of_clock(system, of_clock) if of_clock["member_id"] in wanted else []:
         made.append(row)
         shown(row)
     return made

@@ -8,7 +8,7 @@ from rota.errors import CliError
 from rota_contracts.messages.execution import ExecStatus, TriggerState
 
 POLL_S = 0.3
-NOT_FOUND = 404
+NOT_FOUND, UNAVAILABLE = 404, 503
 
 
 async def until_finished(api: Api, started: Json, *, timeout: float) -> Json:
@@ -19,7 +19,12 @@ async def until_finished(api: Api, started: Json, *, timeout: float) -> Json:
     """
     deadline, seen = time.monotonic() + timeout, "not started yet"
     while time.monotonic() < deadline:
-        found = await _find(api, started)
+        try:
+            found = await _find(api, started)
+        except ApiError as error:
+            if error.status != UNAVAILABLE:
+                raise
+            found, seen = None, str(error)
         if found is not None:
             if ExecStatus(found["status"]).over:
                 return found

@@ -18,10 +18,19 @@ from services.executor.tests.harness import LOOKUP
 
 from executor.domain import lifecycle
 from executor.domain.conversation.chat import ModelReply, ToolCall
-from executor.domain.outcomes import GoalsCompared, NothingToDo, Outcome, Planned, TaskAnswered, Thought, Unusable
+from executor.domain.outcomes import (
+    GoalsCompared,
+    GoalsSet,
+    NothingToDo,
+    Outcome,
+    Planned,
+    TaskAnswered,
+    Thought,
+    Unusable,
+)
 from executor.domain.planning.interpret import LargeTexts, interpret, room
 from executor.domain.run import Run
-from executor.domain.steps import CompareGoals
+from executor.domain.steps import AskAgent, CompareGoals
 from rota_contracts.json_values import MAX_DEPTH
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.learning import DedupDecision, GoalsReply
@@ -118,6 +127,16 @@ def test_all_that_a_run_keeps_inline_stays_below_what_a_message_can_hold() -> No
 @pytest.mark.parametrize("phase", [Phase.GOALS, Phase.TASKS])
 def test_that_there_is_nothing_to_do_is_an_answer(phase: Phase) -> None:  # EX-29
     assert understood(at(phase), ModelReply(text='{"nothing_to_do": "no leads"}')) == NothingToDo("no leads")
+
+
+def test_goals_count_though_a_reason_for_none_stands_beside_them_and_may_be_a_list() -> None:
+    said = ModelReply(text='{"content": ["1. Score the lead", "2. Name it"], "nothing_to_do": "No more than that."}')
+    run = at(Phase.GOALS)
+    outcome = understood(run, said)
+    assert isinstance(outcome, GoalsSet)
+    assert outcome.goals.content == "1. Score the lead\n2. Name it"
+    step = AskAgent(Phase.GOALS, "s1")
+    assert interpret(run, step, said, (), LargeTexts(), version=3) == NothingToDo("No more than that.")
 
 
 def comparing() -> Run:

@@ -135,9 +135,10 @@ def _phase(run: Run, phase: Phase, said: Answer, tools: Sequence[Tool], kept: La
                 raise parsing.UnusableAnswer(f"expected the six sections with their headings, missing: {missing}")
             return Inspired(InspirationReport(clock=context, content=report))
         case Phase.GOALS:
-            if reason := nothing_to_do(extract_json(text)):
+            reason = nothing_to_do(extract_json(text))
+            if reason and not (said.version > 3 and parsing.has_goals(text)):
                 return NothingToDo(reason)
-            goals = parsing.goals(text)
+            goals = parsing.goals(text, lists=said.version > 3)
             said.check_words(goals.content)
             return GoalsSet(goals.model_copy(update={"content": said.readable(goals.content)}))
         case Phase.TASKS:

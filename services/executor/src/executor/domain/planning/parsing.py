@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -26,14 +27,27 @@ class Draft:
     attachments: list[Attachment]
 
 
-def goals(text: str) -> Goals:
-    """`{"content": markdown, "delivery": …}`, or the markdown alone."""
+def goals(text: str, *, lists: bool = True) -> Goals:
+    """`{"content": markdown, "delivery": …}`, or the markdown alone. `lists`: the content may be a list of texts."""
     found = extract_json(text)
-    if isinstance(found, dict) and isinstance(found.get("content"), str) and found["content"].strip():
-        return Goals(content=found["content"], delivery=_target(found.get("delivery")))
+    if isinstance(found, dict) and (content := _content(found, lists=lists)).strip():
+        return Goals(content=content, delivery=_target(found.get("delivery")))
     if not text.strip():
         raise UnusableAnswer("expected the goals as markdown, got an empty answer")
     return Goals(content=text.strip())
+
+
+def has_goals(text: str) -> bool:
+    """Does the answer hold goals, whatever it says beside them?"""
+    found = extract_json(text)
+    return isinstance(found, dict) and bool(_content(found, lists=True).strip())
+
+
+def _content(found: dict[str, Any], *, lists: bool) -> str:
+    content = found.get("content")
+    if lists and isinstance(content, list) and all(isinstance(line, str) for line in content):
+        return "\n".join(content)
+    return content if isinstance(content, str) else ""
 
 
 def needs_input(text: str) -> str | None:

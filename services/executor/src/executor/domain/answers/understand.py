@@ -13,10 +13,10 @@ from executor.domain.answers.text_calls import text_calls
 from executor.domain.conversation.chat import ModelReply, Tool, ToolCall
 from rota_common.json_text import parse_json
 
-VERSION = 3
+VERSION = 4
 """The version of this understanding. A journal's entries carry the one that they were made with. 0 took replies as
 they came; 1 took any question to a person, and no call for one that was JSON alone; 2 kept no reasoning with calls,
-and took texts of any length and with any character."""
+and took texts of any length and with any character; 3 named long texts by their content alone."""
 
 
 @dataclass(frozen=True)

@@ -173,7 +173,7 @@ class MongoRuns(MongoRunReads):
         return [Owner(document["team_id"], document["_id"]) async for document in found]
 
     async def remove(self, run_ids: Sequence[str]) -> None:
-        await self._runs.delete_many({"_id": {"$in": [*run_ids]}, "status": {"$in": OVER}})
+        await self._runs.delete_many({"_id": {"$in": [*run_ids]}, "over_at": {"$type": "date"}})
 
     async def is_there(self, run_id: str) -> bool:
         return await self._runs.find_one({"_id": run_id}, {"_id": 1}) is not None

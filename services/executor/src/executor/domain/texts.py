@@ -16,9 +16,11 @@ def owner_of(run: Run) -> Owner:
 
 @dataclass
 class LargeTexts:
-    """Makes texts of outputs; those too long for a document are collected in `large`, for the caller to store."""
+    """Makes texts of outputs; those too long for a document are collected in `large`, for the caller to store.
 
-    owner: Owner | None
+    Without an owner they are named by their content alone, as earlier versions did."""
+
+    owner: Owner | None = None
     large: list[str] = field(default_factory=list)
 
     def text(self, whole: str, limit: int = INLINE_LIMIT) -> Text:

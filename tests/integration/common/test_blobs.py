@@ -40,7 +40,7 @@ async def test_a_text_is_as_long_as_it_is_in_a_message(blobs: Blobs) -> None:
     assert (controls.ref.size, await blobs.read(controls)) == (INLINE_LIMIT // 3, "\x01" * (INLINE_LIMIT // 3))
 
 
-async def test_the_texts_of_a_run_go_together_and_nobody_elses(blobs: Blobs) -> None:
+async def test_the_texts_of_a_run_go_together_and_no_others(blobs: Blobs) -> None:
     assert await blobs.empty()
     mine = [await blobs.keep(letter * (INLINE_LIMIT + 1), owner=ONE) for letter in "ab"]
     others = [await blobs.keep("a" * (INLINE_LIMIT + 1), owner=owner) for owner in (OTHER, Owner("beta", "e1"))]

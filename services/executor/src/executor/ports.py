@@ -26,9 +26,6 @@ from rota_contracts.robots.robot import Robot
 COUNTED = 10_000
 """Runs that a list counts, and that a page number can reach; beyond them lists go on by cursor."""
 
-RETRIED_FOR = timedelta(days=4)
-"""Longer than the delivery-center tries to deliver a text, which it reads for each attempt."""
-
 
 class NotBegun(Transient):
     """A call certainly didn't reach the other side: it may be repeated."""
@@ -84,9 +81,7 @@ class Blobs(Protocol):
 
     async def read(self, text: Text) -> str: ...
 
-    async def empty(self) -> bool:
-        """Whether no text at all is kept."""
-        ...
+    async def empty(self) -> bool: ...
 
     async def free(self, owner: Owner) -> None:
         """Remove all that this run has kept."""

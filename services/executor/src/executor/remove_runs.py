@@ -21,7 +21,7 @@ LOG = logger(service="executor", loop="remove")
 @dataclass(frozen=True, kw_only=True)
 class RemoveRuns:
     """Every replica removes. The texts go first: a kill in between leaves a run without texts, which the next call
-    removes, and never a text that nobody knows of.
+    removes, and never a text without a run.
 
     `keep`: how long runs are kept once they are over.
     """

@@ -1,7 +1,7 @@
 """Long texts: inline while they are short, else in the NATS object store, under the run that they belong to.
 
 A text is written as chunks, each under a subject of its own: `$O.<bucket>.C.<team>.<execution>.<sha256>.<number>`. So
-writing one again replaces it with itself, whoever writes, and all that a run has kept goes with one purge.
+writing one again replaces it with itself, also when two do at once, and all that a run has kept goes with one purge.
 """
 
 import hashlib

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from executor.adapters.in_memory_run_reads import InMemoryRunReads, Row, takes
 from executor.domain.run import Run, Signal, deadline_id
 from executor.domain.signals.limits import has_room
-from executor.domain.texts import owner_of
-from executor.ports import RETRIED_FOR, Fenced, Scope, SignalResult
+from executor.domain.texts import RETRIED_FOR, owner_of
+from executor.ports import Fenced, Scope, SignalResult
 from rota_common.clock import Clock, now
 from rota_common.stores.blobs import Owner
 from rota_contracts.messages.control import ControlAction

@@ -17,7 +17,7 @@ GIVEN_UP_KEPT_S = 31 * 86400
 """Longer than dead letters are kept, which may be sent back."""
 
 LEFT_FOR = timedelta(days=10)
-"""Runs that nobody has removed for so long beyond their time are removed by MongoDB."""
+"""Runs that no executor has removed for so long beyond their time are removed by MongoDB."""
 
 
 async def make_indexes(database: Database, *, keep: timedelta) -> None:

@@ -29,7 +29,8 @@ from executor.adapters.mongo_run_queries import (
 )
 from executor.adapters.mongo_run_reads import STATE, MongoRunReads
 from executor.domain.run import Run, Signal
-from executor.ports import RETRIED_FOR, Fenced, Scope, SignalResult
+from executor.domain.texts import RETRIED_FOR
+from executor.ports import Fenced, Scope, SignalResult
 from rota_common.errors import Unreadable
 from rota_common.stores.blobs import Owner
 from rota_common.stores.mongo import NOW, OUTAGES, Database, DatabaseClock, Document, after

@@ -1,6 +1,7 @@
 """The long texts of a run, which lie outside of it."""
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from executor.domain.run import Run
 from rota_common.stores.blobs import Owner, text_of
@@ -8,6 +9,9 @@ from rota_contracts.messages.text import INLINE_LIMIT, Text
 
 NAMED_BY_RUN = 4
 """The version of the understanding since which the texts of a run are named under it."""
+
+RETRIED_FOR = timedelta(days=4)
+"""Longer than the delivery-center tries to deliver a text, which it reads for each attempt."""
 
 
 def owner_of(run: Run) -> Owner:

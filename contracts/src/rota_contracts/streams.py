@@ -12,7 +12,8 @@ ROBOTS_BUCKET = "robots"
 """Key-value bucket: `<team>.<member>` → the robot's definition (rota_contracts.robots.robot.Robot)."""
 
 OUTPUTS_BUCKET = "outputs"
-"""Object store: texts over 256 KB (rota_contracts.messages.text.BlobRef)."""
+"""Object store: texts over 256 KB (rota_contracts.messages.text.BlobRef). Without an age: the executor removes those of a
+run with the run."""
 
 ATTACHMENTS_BUCKET = "attachments"
 """Object store: attachments of results (rota_contracts.messages.attachment)."""
@@ -30,11 +31,6 @@ REQUESTS = frozenset({"TRIGGERS", "EXECUTIONS"})
 published from then on: 14 days of facts would be news of long ago."""
 KEEP_DAYS = 90
 """Days that runs and deliveries are kept once they are over, unless ROTA_KEEP_DAYS says another number."""
-
-OUTPUTS_SPARE_DAYS = 10
-"""Days that a long text outlives them: they are over some time after their texts were stored."""
-
-OUTPUTS_KEPT_S = (KEEP_DAYS + OUTPUTS_SPARE_DAYS) * DAY
 
 RUNS_PER_DAY, FEED_BYTES_PER_RUN, FEED_DAYS = 20_000, 4 * 1024, 14
 """The rate that the feed is sized for: beyond it, the feed holds fewer days."""
@@ -119,7 +115,7 @@ STREAMS = (
 )
 BUCKETS = (
     Bucket(ROBOTS_BUCKET,      "KV",  512 * MIB),
-    Bucket(OUTPUTS_BUCKET,     "OBJ", 1024 * MIB, OUTPUTS_KEPT_S, needed=True),
+    Bucket(OUTPUTS_BUCKET,     "OBJ", 1024 * MIB, needed=True),
     Bucket(ATTACHMENTS_BUCKET, "OBJ", 2048 * MIB, ATTACHMENTS_KEPT_S),
 )
 # fmt: on

@@ -2,7 +2,6 @@
 
 import asyncio
 from datetime import timedelta
-from unittest import mock
 
 import pytest
 from services.executor.tests.fixtures import DELIVERED, new_run, outcome_of
@@ -66,20 +65,6 @@ async def test_an_answer_takes_a_run_to_its_end() -> None:
     ways = ["asked validation 1", "asked delivery 1", "asked learning 1", "finished completed"]
     assert [fact for fact in harness.published.facts if fact != "started"] == ways
     assert (await harness.run()).execution.delivery == DELIVERED
-
-
-async def test_a_run_that_took_long_stores_its_long_texts_anew_when_it_ends() -> None:
-    for days, anew in ((4, 0), (6, 1)):
-        harness = WorkerHarness()
-        blobs, store = harness.published.blobs, mock.AsyncMock()
-        harness.reply = await blobs.keep("long", inline_limit=3)
-        await harness.worker.start(new_run())
-        harness.clock.forward(days * 86400)
-        blobs.keep = store  # type: ignore[method-assign]  # only so can it be counted
-        await harness.worker.resume("e1", outcome_of(await harness.run(), RequestDelivery("r1")))
-        await harness.worker.resume("e1", outcome_of(await harness.run(), RequestLearning()))
-        assert (await harness.run()).execution.status == "completed"
-        assert store.await_args_list == anew * [mock.call("long", inline_limit=0)], days
 
 
 async def test_an_answer_that_comes_twice_makes_the_same_request_again_and_nothing_else() -> None:

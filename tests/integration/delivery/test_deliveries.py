@@ -10,7 +10,7 @@ from motor.motor_asyncio import AsyncIOMotorClient
 
 from delivery_center.adapters.in_memory_deliveries import InMemoryDeliveries
 from delivery_center.domain.delivery import Delivery
-from rota_common.stores.blobs import Blobs
+from rota_common.stores.blobs import Blobs, Owner
 from rota_common.testing.chaos import twice
 from rota_contracts.catalog import (
     DELIVERY_ACCEPTED,
@@ -196,7 +196,7 @@ async def test_a_missing_or_deleted_robot_fails_its_delivery(
 
 
 async def test_a_long_text_is_read_from_the_object_store(harness: Harness, receiver: HttpReceiver) -> None:
-    text = await Blobs(harness.executor.bus).keep("x" * 1000, inline_limit=10)
+    text = await Blobs(harness.executor.bus).keep("x" * 1000, owner=Owner("acme", "e1"), inline_limit=10)
     await harness.robot(hooks(receiver.url()))
     await harness.start()
     await harness.request(content={"summary": "long", "body": text.model_dump()})
@@ -205,7 +205,7 @@ async def test_a_long_text_is_read_from_the_object_store(harness: Harness, recei
 
 
 async def test_a_request_that_is_buried_is_answered(harness: Harness, receiver: HttpReceiver) -> None:
-    kept = await Blobs(harness.executor.bus).keep("x" * 1000, inline_limit=10)
+    kept = await Blobs(harness.executor.bus).keep("x" * 1000, owner=Owner("acme", "e1"), inline_limit=10)
     assert kept.ref is not None
     spoilt = Text(ref=BlobRef(bucket=kept.ref.bucket, name=kept.ref.name, size=1000, sha256="0" * 64))
     await harness.robot(hooks(receiver.url()))

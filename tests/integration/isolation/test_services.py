@@ -1,6 +1,7 @@
 """Permissions of services: each may do what the catalog gives it, and the server refuses everything else (F22)."""
 
 from collections.abc import Awaitable, Callable, Iterable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from rota_common.bus.subject_log import SubjectLog
 from rota_common.clock import now
 from rota_common.nats_admin.permissions import ANSWER_PARTS
 from rota_common.stores.attachments import Attachments
-from rota_common.stores.blobs import Blobs
+from rota_common.stores.blobs import Blobs, Owner
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import CHANNELS, QUESTIONS, SERVICES, dead_subject
 from rota_contracts.messages.attachment import ReserveReply
@@ -163,13 +164,19 @@ async def test_robots_and_outputs_go_through_their_buckets(bus: IsolatedNats) ->
             await Robots(await bus.service(service)).find("acme", "robot")
     definitions = Robots(await bus.service("scheduler")).follow(seconds=0)
     assert [definition async for definition in definitions] == [b"{}", None]
-    kept = await Blobs(executor).keep("x" * (INLINE_LIMIT + 1))
+    kept = await Blobs(executor).keep("x" * (INLINE_LIMIT + 1), owner=Owner("acme", "e1"))
     for service in ("validator", "delivery-center"):
         assert len(await Blobs(await bus.service(service)).read(kept)) == INLINE_LIMIT + 1
+    assert await Blobs(executor).free_strays(before=now() + timedelta(days=1), is_kept=_lost) == 1
+    assert await Blobs(executor).empty()
     files = TeamFiles(attachments=Attachments(executor), ask=_room_for_all, clock=now)
     made = await files.keep("acme", "a" * 32, "chart.png", "image/png", b"a chart")
     for service in ("trigger-gateway", "delivery-center", "executor"):  # EX-92
         assert await Attachments(await bus.service(service)).content(made) == b"a chart"
+
+
+async def _lost(_: Owner) -> bool:
+    return False
 
 
 async def _room_for_all(*_: Any, **__: Any) -> Any:

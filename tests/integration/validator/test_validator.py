@@ -16,7 +16,7 @@ from rota_common.bus.middlewares import AnyHandler
 from rota_common.bus.router import Router
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.runtime.service import Runtime, Service
-from rota_common.stores.blobs import Blobs
+from rota_common.stores.blobs import Blobs, Owner
 from rota_common.testing.bus import Listener
 from rota_common.testing.crash import crash
 from rota_common.testing.patience import PATIENCE_S
@@ -97,7 +97,7 @@ def validator(url: str, *, scripts_dir: str = "", **runtime: Any) -> Service:
 async def test_an_output_too_long_for_a_message_is_read_from_the_store(executor: Executor) -> None:
     rule = Assertion(type="regex", value="needle$")
     async with running(executor.service, validator(executor.url)), executor.verdict() as verdict:
-        output = await Blobs(executor.service.bus).keep("hay " * 100_000 + "needle")
+        output = await Blobs(executor.service.bus).keep("hay " * 100_000 + "needle", owner=Owner("acme", "e1"))
         assert output.ref is not None
         found = await executor.service.ask(CHECK_RULES, CheckRules(rules=[rule], output=output))
         assert found.verdict.passed

@@ -2,7 +2,6 @@
 
 import contextlib
 import fcntl
-import os
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
@@ -67,9 +66,8 @@ async def start_servers(
             progress(name, f"ended process {orphan}, which a killed Rota had left")
     nats_at = await _given_or_started(ends, "nats", nats_url, own_nats, progress)
     mongo_at = await _given_or_started(ends, "mongodb", mongo_url, own_mongod, progress)
-    wanted = topology.Wanted(keep_days=topology.keep_days(os.environ))
     try:
-        declared = await topology.apply_to(nats_at, nkey_file=key_of(TOPOLOGY, nats_folder), wanted=wanted)
+        declared = await topology.apply_to(nats_at, nkey_file=key_of(TOPOLOGY, nats_folder))
     except (nats.errors.Error, OSError) as error:
         what = f"expected a NATS server with JetStream at {without_password(nats_at)}: {error!r}"
         raise CliError(what, hint="start it with -js, correct --nats-url, or omit the option") from error

@@ -5,9 +5,7 @@
 
 import argparse
 import asyncio
-import os
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import nats
@@ -29,10 +27,6 @@ from rota_common.nats_admin.permissions import TOPOLOGY
 from rota_common.runtime.settings import ServiceSettings
 from rota_contracts.streams import (
     BUCKETS,
-    DAY,
-    KEEP_DAYS,
-    OUTPUTS_BUCKET,
-    OUTPUTS_SPARE_DAYS,
     STREAMS,
     Bucket,
     Consumer,
@@ -49,13 +43,11 @@ DISCARD = {"new": DiscardPolicy.NEW, "old": DiscardPolicy.OLD}
 @dataclass(frozen=True)
 class Wanted:
     """What an operator asks for. `replicas`: copies of each stream, None: as many as it has. `scale`: the factor for
-    all sizes. `keep_days`: how long executions are kept, and a little longer their long texts. Without `force` none is
-    lowered below what a stream has."""
+    all sizes. Without `force` neither is lowered below what a stream has."""
 
     replicas: int | None = None
     scale: float = 1.0
     force: bool = False
-    keep_days: int = KEEP_DAYS
 
     def copies(self, there: StreamConfig | None) -> int:
         has = (there.num_replicas or 1) if there else 1
@@ -66,13 +58,6 @@ class Wanted:
         """A stream without a limit gets one: its publishers rely on it."""
         asked, has = int(declared * self.scale), there.max_bytes if there else None
         return asked if self.force or has is None or has <= 0 else max(asked, has)
-
-    def age(self, bucket: Bucket, there: StreamConfig | None) -> int:
-        """Seconds that its objects are kept; 0: for ever."""
-        if bucket.name != OUTPUTS_BUCKET:
-            return bucket.ttl
-        asked, has = (self.keep_days + OUTPUTS_SPARE_DAYS) * DAY, there.max_age if there else None
-        return asked if self.force or not has else max(asked, int(has))
 
 
 async def apply(jetstream: JetStreamContext, wanted: Wanted | None = None) -> list[str]:
@@ -153,7 +138,7 @@ async def _bucket(jetstream: JetStreamContext, bucket: Bucket, wanted: Wanted) -
         changed = there.evolve(
             max_bytes=wanted.bytes(bucket.max_bytes, there),
             num_replicas=wanted.copies(there),
-            max_age=wanted.age(bucket, there),
+            max_age=bucket.ttl,
         )
         await jetstream.update_stream(changed)
     return f"bucket {bucket.name}"
@@ -170,7 +155,7 @@ async def _make(jetstream: JetStreamContext, bucket: Bucket, wanted: Wanted) -> 
         await jetstream.create_object_store(
             bucket.name,
             max_bytes=size,
-            ttl=wanted.age(bucket, None) or None,
+            ttl=bucket.ttl or None,
             replicas=replicas,
             storage=StorageType.FILE,
         )
@@ -186,11 +171,6 @@ async def apply_to(url: str, *, nkey_file: str = "", ca_file: str = "", wanted: 
         await client.close()
 
 
-def keep_days(environ: Mapping[str, str]) -> int:
-    """The days that executions are kept."""
-    return int(environ.get("ROTA_KEEP_DAYS") or KEEP_DAYS)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m rota_common.topology", description=__doc__)
     settings = ServiceSettings()
@@ -199,10 +179,9 @@ def main() -> int:
     parser.add_argument("--ca-file", default=settings.nats_ca_file, help="default: $ROTA_NATS_CA_FILE")
     parser.add_argument("--replicas", type=int, help="copies of each stream and bucket: 3 on a NATS cluster of 3")
     parser.add_argument("--scale", type=float, default=1.0, help="factor for all sizes (default 1)")
-    parser.add_argument("--keep-days", type=int, default=keep_days(os.environ), help="default: $ROTA_KEEP_DAYS, or 90")
-    parser.add_argument("--force", action="store_true", help="also lower copies, sizes and days")
+    parser.add_argument("--force", action="store_true", help="also lower copies and sizes")
     given = parser.parse_args()
-    wanted = Wanted(given.replicas, given.scale, given.force, given.keep_days)
+    wanted = Wanted(given.replicas, given.scale, given.force)
     made = apply_to(given.nats_url, nkey_file=given.nkey_file, ca_file=given.ca_file, wanted=wanted)
     for line in asyncio.run(made):
         print(line)

@@ -14,6 +14,7 @@ from rota_contracts.catalog import CONTROL_GIVEN
 from rota_contracts.messages.executor_capacity import REPORT_S
 
 NAME = "executor"
+REMOVE_EVERY_S, STRAYS_EVERY_S = 60.0, 3600.0
 BROADCAST_LIMIT = 10_000
 """Broadcast signals that may wait to be handled."""
 
@@ -31,6 +32,8 @@ def build(
     use = UseCases.over(adapters, settings, service, environ=environ)
     service.include(build_handlers(use, slots=settings.slots))
     service.every(settings.sweep_interval, use.sweep, name="sweep")
+    service.every(REMOVE_EVERY_S, use.remove, name="remove")
+    service.every(STRAYS_EVERY_S, use.remove.strays, name="strays")
     service.every(REPORT_S, use.heartbeat, name="heartbeat")
     service.follow([CONTROL_GIVEN], use.send.on_control_given, name="control", limit=BROADCAST_LIMIT)
     service.on_stop(use.sweep.close)

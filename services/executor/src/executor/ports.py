@@ -12,6 +12,7 @@ from executor.domain.situation.recent import RecentRuns
 from executor.model_port import Model
 from rota_common.errors import Transient
 from rota_common.page_cursor import PageCursor
+from rota_common.stores.blobs import Owner
 from rota_contracts.messages.agent import AgentReply
 from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.conversation import ToolUse
@@ -73,12 +74,22 @@ class Robots(Protocol):
 class Blobs(Protocol):
     """Long texts, stored by reference."""
 
-    async def keep(self, text: str, *, inline_limit: int = INLINE_LIMIT) -> Text:
+    async def keep(self, text: str, *, owner: Owner, inline_limit: int = INLINE_LIMIT) -> Text:
         """Beyond `inline_limit` bytes it is stored, and the result refers to it. Raise Transient while the store takes
         nothing."""
         ...
 
     async def read(self, text: Text) -> str: ...
+
+    async def empty(self) -> bool: ...
+
+    async def free(self, owner: Owner) -> None:
+        """Remove all that this run has kept."""
+        ...
+
+    async def free_strays(self, *, before: datetime, is_kept: Callable[[Owner], Awaitable[bool]]) -> int:
+        """Remove texts stored before then that belong to no run that is kept; returns how many."""
+        ...
 
 
 class Files(Protocol):
@@ -222,6 +233,17 @@ class Runs(RunQueries, Protocol):
 
     async def deliver_signal(self, run_id: str, signal: Signal) -> SignalResult:
         """Put a signal into the inbox of one run, which is checked now if it is unclaimed."""
+        ...
+
+    async def to_remove(self, *, limit: int) -> Sequence[Owner]:
+        """Runs that have been over for as long as they are kept, oldest first. One whose delivery is a long text stays
+        at least as long as a delivery may be retried (`RETRIED_FOR`)."""
+        ...
+
+    async def remove(self, run_ids: Sequence[str]) -> None: ...
+
+    async def is_there(self, run_id: str) -> bool:
+        """Also one that another version wrote."""
         ...
 
     async def merge(self, run_id: str, signal: Signal, *, giver: Run) -> bool:

@@ -10,11 +10,12 @@ from executor.domain import journal, lifecycle, phases
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.outcome_words import in_words
 from executor.domain.outcomes import OUTCOMES, Outcome
-from executor.domain.planning.interpret import LargeTexts, interpret
+from executor.domain.planning.interpret import interpret
 from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.signals import control
 from executor.domain.steps import AskAgent, RunTurn, describe
 from executor.domain.tasks import tasks
+from executor.domain.texts import texts_again
 from executor.ports import Blobs, RunQueries
 from rota_contracts.messages.execution import ExecStatus, Execution
 from rota_contracts.messages.replay import Decision, ReplayExecution, ReplayReply
@@ -111,7 +112,7 @@ def _outcome(run: Run, entry: JournalEntry, reply: str) -> Outcome:
         raise ValueError(f"a model's answer was recorded where the next step is {describe(step)}")
     tools = [_tool(*kept) for kept in entry.tools]
     said = ModelReply.model_validate_json(reply)
-    return interpret(run, step, said, tools, LargeTexts(), version=entry.understanding)
+    return interpret(run, step, said, tools, texts_again(run, entry.understanding), version=entry.understanding)
 
 
 def _tool(name: str, server: str, tool: str, idempotent: bool, parameters: dict[str, Any] | None = None) -> Tool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from executor.domain.planning.interpret import room
 from executor.domain.run import CALLBACK, DEADLINE, Run, Signal, deadline_id
 from executor.domain.signals.limits import FULL, TOO_LONG, size_of
+from executor.domain.texts import owner_of
 from executor.ports import Blobs, Runs, Scope, SignalResult
 from executor.publish import EventPublisher
 from executor.worker import RunWorker
@@ -168,7 +169,7 @@ class TakeResult:
         found = CallbackReply(team_id=run.execution.team_id, execution_id=run.id)
         if run.over:  # the output isn't needed, but a repeated result must be answered as such
             return await self._deliver(found, Signal(id=_signal_id(request), action=CALLBACK, at=self.clock()))
-        output = None if request.error is not None else await self._text(request, room(run))
+        output = None if request.error is not None else await self._text(request, run)
         signal = Signal(
             id=_signal_id(request),
             action=CALLBACK,
@@ -191,10 +192,10 @@ class TakeResult:
                 self.send.resume([run_id])
                 return found
 
-    async def _text(self, request: CallBack, inline_limit: int) -> Text:
+    async def _text(self, request: CallBack, run: Run) -> Text:
         output = request.output
         text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
-        return await self.blobs.keep(text, inline_limit=inline_limit)
+        return await self.blobs.keep(text, owner=owner_of(run), inline_limit=room(run))
 
 
 def _signal_id(request: CallBack) -> str:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Self
 from uuid import uuid4
 
@@ -16,6 +17,7 @@ from executor.ports import Adapters
 from executor.publish import EventPublisher
 from executor.read_executions import ReadExecutions
 from executor.read_steps import ReadSteps
+from executor.remove_runs import RemoveRuns
 from executor.replay import Replay
 from executor.settings import Settings
 from executor.signals import SendSignal, StopRobot, TakeResult
@@ -42,6 +44,7 @@ class UseCases:
     take_result: TakeResult
     stop_robot: StopRobot
     sweep: Sweeper
+    remove: RemoveRuns
     heartbeat: Heartbeat
     call_agents: CallAgents
     read: ReadExecutions
@@ -99,6 +102,7 @@ class UseCases:
             sweep=Sweeper(
                 runs=runs, worker=worker, send=send, clock=clock, lease=settings.lease, outages=service.outages
             ),
+            remove=RemoveRuns(runs=runs, blobs=adapters.blobs, clock=clock, keep=timedelta(days=settings.keep_days)),
             heartbeat=Heartbeat(publish=publish, clock=clock, executor_id=owner, capacity=settings.capacity),
             call_agents=CallAgents(
                 calls=adapters.calls,

@@ -28,7 +28,6 @@ from executor.domain.steps import (
 )
 from executor.ports import Fenced, Runs
 from executor.publish import EventPublisher
-from executor.steps.keep_texts import renew_texts
 from executor.steps.step_runner import StepRunner
 from rota_common.clock import Clock
 from rota_common.errors import Transient
@@ -235,7 +234,6 @@ class RunWorker:
         now, patience = self.clock(), timedelta(seconds=self.timeouts.patience)
         match step:
             case Finish(status):
-                await renew_texts(self.publisher.blobs, self.runs, run, now=now)
                 over = journal.record_finished(run, status, now=now)
                 released = await self.runs.finish(over, epoch, check_in=patience if from_sweeper else None)
                 if released is None:  # there is a signal, which is applied first

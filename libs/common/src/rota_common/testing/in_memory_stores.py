@@ -1,7 +1,7 @@
 """Fakes of the object stores and of the robots' bucket: held to the same tests as the real ones."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
@@ -9,9 +9,10 @@ from time import monotonic
 from uuid import uuid4
 
 from rota_common.bus.robots import Robots
+from rota_common.clock import now
 from rota_common.errors import Permanent
 from rota_common.stores.attachments import CHUNK, Attachments
-from rota_common.stores.blobs import Blobs, gone, text_of
+from rota_common.stores.blobs import Blobs, Owner, gone, text_of
 from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.text import INLINE_LIMIT, Text
 from rota_contracts.robots.robot import Robot
@@ -31,13 +32,33 @@ class _Outage:
 class InMemoryBlobs(_Outage, Blobs):
     contents: dict[str, bytes] = field(default_factory=dict)
     """By name; a test may spoil one."""
+    stored_at: dict[str, datetime] = field(default_factory=dict)
+    """By name."""
 
-    async def keep(self, text: str, *, inline_limit: int = INLINE_LIMIT) -> Text:
-        made = text_of(text, inline_limit=inline_limit)
+    async def keep(self, text: str, *, owner: Owner, inline_limit: int = INLINE_LIMIT) -> Text:
+        made = text_of(text, owner=owner, inline_limit=inline_limit)
         if made.ref is not None:
             self._check()
             self.contents[made.ref.name] = text.encode()
+            self.stored_at[made.ref.name] = now()
         return made
+
+    async def empty(self) -> bool:
+        self._check()
+        return not self.contents
+
+    async def free(self, owner: Owner) -> None:
+        self._check()
+        for name in [name for name in self.contents if name.startswith(f"{owner}.")]:
+            del self.contents[name], self.stored_at[name]
+
+    async def free_strays(self, *, before: datetime, is_kept: Callable[[Owner], Awaitable[bool]]) -> int:
+        self._check()
+        strays = [name for name, at in self.stored_at.items() if at < before]
+        strays = [name for name in strays if "." not in name or not await is_kept(Owner(*name.split(".")[:2]))]
+        for name in strays:
+            del self.contents[name], self.stored_at[name]
+        return len(strays)
 
     async def read(self, text: Text) -> str:
         self._check()

@@ -1,6 +1,7 @@
 """Adapters in memory, for tests; stores are held to the same conformance cases as the real ones."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,7 +13,8 @@ from executor.model_port import Prompt
 from executor.ports import Adapters
 from rota_common.clock import Clock, now
 from rota_common.errors import Transient
-from rota_common.stores.blobs import text_of
+from rota_common.stores.blobs import Owner, text_of
+from rota_common.testing import in_memory_stores
 from rota_common.testing.in_memory_stores import InMemoryAttachments
 from rota_contracts.messages.agent import AgentReply
 from rota_contracts.messages.attachment import StoredAttachment
@@ -81,24 +83,16 @@ class InMemoryRobots:
         return self._robots.get((team, member))
 
 
-class InMemoryBlobs:
-    """`full`: the next attempts to store a text, each of which is refused."""
+@dataclass(eq=False)
+class InMemoryBlobs(in_memory_stores.InMemoryBlobs):
+    full: int = 0
+    """The next attempts to store a text, each of which is refused."""
 
-    def __init__(self) -> None:
-        self._texts: dict[str, str] = {}
-        self.full = 0
-
-    async def keep(self, text: str, *, inline_limit: int = INLINE_LIMIT) -> Text:
-        made = text_of(text, inline_limit=inline_limit)
-        if made.ref is not None:
-            if self.full:
-                self.full -= 1
-                raise Transient("the object store is full")
-            self._texts[made.ref.name] = text
-        return made
-
-    async def read(self, text: Text) -> str:
-        return text.inline or "" if text.ref is None else self._texts[text.ref.name]
+    async def keep(self, text: str, *, owner: Owner, inline_limit: int = INLINE_LIMIT) -> Text:
+        if self.full and text_of(text, inline_limit=inline_limit).ref is not None:
+            self.full -= 1
+            raise Transient("the object store is full")
+        return await super().keep(text, owner=owner, inline_limit=inline_limit)
 
 
 class InMemoryFiles(InMemoryAttachments):

@@ -7,20 +7,23 @@ from datetime import datetime, timedelta
 from executor.adapters.in_memory_run_reads import InMemoryRunReads, Row, takes
 from executor.domain.run import Run, Signal, deadline_id
 from executor.domain.signals.limits import has_room
+from executor.domain.texts import RETRIED_FOR, owner_of
 from executor.ports import Fenced, Scope, SignalResult
 from rota_common.clock import Clock, now
+from rota_common.stores.blobs import Owner
 from rota_contracts.messages.control import ControlAction
 from rota_contracts.messages.execution import ExecStatus, Execution
+from rota_contracts.streams import KEEP_DAYS
 
 QUIET = (ExecStatus.WAITING, ExecStatus.PAUSED)
 
 
 class InMemoryRuns(InMemoryRunReads):
-    """`clock` is the store's own, as a database has one."""
+    """`clock` is the store's own, as a database has one. Runs that are over are to be removed `keep` later."""
 
-    def __init__(self, *, clock: Clock = now) -> None:
+    def __init__(self, *, clock: Clock = now, keep: timedelta = timedelta(days=KEEP_DAYS)) -> None:
         super().__init__()
-        self.clock = clock
+        self.clock, self._keep = clock, keep
 
     async def create(self, run: Run, *, owner: str, lease: timedelta) -> int | None:
         if run.id in self._rows or run.id in self._given_up:
@@ -120,6 +123,24 @@ class InMemoryRuns(InMemoryRunReads):
         due_at = self.clock() if row.owner is None else row.due_at
         self._rows[run_id] = replace(row, inbox=(*row.inbox, signal), due_at=due_at)
         return SignalResult.ACCEPTED
+
+    async def to_remove(self, *, limit: int) -> list[Owner]:
+        found = []
+        for row in self._rows.values():
+            execution, keep = row.run.execution, self._keep
+            if execution.content is not None and execution.content.body.ref is not None:
+                keep = max(keep, RETRIED_FOR)
+            if row.run.over and execution.finished_at and execution.finished_at <= self.clock() - keep:
+                found.append((execution.finished_at, row.run))
+        return [owner_of(run) for _, run in sorted(found, key=lambda pair: pair[0])[:limit]]
+
+    async def remove(self, run_ids: Sequence[str]) -> None:
+        for run_id in run_ids:
+            if run_id in self._rows and self._rows[run_id].run.over:
+                del self._rows[run_id]
+
+    async def is_there(self, run_id: str) -> bool:
+        return run_id in self._rows or run_id in self._given_up
 
     async def merge(self, run_id: str, signal: Signal, *, giver: Run) -> bool:
         row = self._rows.get(run_id)

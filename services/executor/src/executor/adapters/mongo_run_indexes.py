@@ -16,6 +16,9 @@ KEPT_FOR = timedelta(days=90)
 GIVEN_UP_KEPT_S = 31 * 86400
 """Longer than dead letters are kept, which may be sent back."""
 
+LEFT_FOR = timedelta(days=10)
+"""Runs that no executor has removed for so long beyond their time are removed by MongoDB."""
+
 
 async def make_indexes(database: Database, *, keep: timedelta) -> None:
     """Making them again changes nothing but `keep`."""
@@ -37,7 +40,7 @@ async def make_indexes(database: Database, *, keep: timedelta) -> None:
     of_status = [("team_id", ASCENDING), ("status", ASCENDING), *NEWEST]
     await runs.create_index(of_status, name="of_status", partialFilterExpression={"over_at": {"$type": "date"}})
     await _after_earlier_versions(runs)
-    await remove_after(database, "executions", "over_at", keep)
+    await remove_after(database, "executions", "over_at", keep + LEFT_FOR)
 
 
 async def _after_earlier_versions(runs: Collection) -> None:

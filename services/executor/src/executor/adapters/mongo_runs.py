@@ -29,18 +29,21 @@ from executor.adapters.mongo_run_queries import (
 )
 from executor.adapters.mongo_run_reads import STATE, MongoRunReads
 from executor.domain.run import Run, Signal
+from executor.domain.texts import RETRIED_FOR
 from executor.ports import Fenced, Scope, SignalResult
 from rota_common.errors import Unreadable
+from rota_common.stores.blobs import Owner
 from rota_common.stores.mongo import NOW, OUTAGES, Database, DatabaseClock, Document, after
 from rota_contracts.messages.execution import ExecStatus
 
 INBOX = {"inbox": 1}
+LONG_DELIVERY = "run.execution.content.body.ref"
 RETRY_FOR_S, RETRY_EVERY_S = 30.0, 0.2
 """Seconds that a write is retried while the server is away, and between two tries."""
 
 
 class MongoRuns(MongoRunReads):
-    """Runs that are over are removed `keep` later."""
+    """Runs that are over are to be removed `keep` later."""
 
     def __init__(self, database: Database, *, keep: timedelta = KEPT_FOR, reader: str | None = None) -> None:
         super().__init__(database["executions"], reader=reader)
@@ -162,6 +165,19 @@ class MongoRuns(MongoRunReads):
         if await self._put(signal, {"_id": run_id, "status": {"$nin": OVER}}):
             return SignalResult.ACCEPTED
         return SignalResult.DUPLICATE if await self._has(run_id, signal) else SignalResult.FINISHED
+
+    async def to_remove(self, *, limit: int) -> list[Owner]:
+        now = self._clock()
+        retried = {"over_at": {"$lte": now - max(self._keep, RETRIED_FOR)}}
+        wanted = {"over_at": {"$lte": now - self._keep}, "$or": [{LONG_DELIVERY: None}, retried]}
+        found = self._runs.find(wanted, {"team_id": 1}).sort("over_at", ASCENDING).limit(limit)
+        return [Owner(document["team_id"], document["_id"]) async for document in found]
+
+    async def remove(self, run_ids: Sequence[str]) -> None:
+        await self._runs.delete_many({"_id": {"$in": [*run_ids]}, "over_at": {"$type": "date"}})
+
+    async def is_there(self, run_id: str) -> bool:
+        return await self._runs.find_one({"_id": run_id}, {"_id": 1}) is not None
 
     async def merge(self, run_id: str, signal: Signal, *, giver: Run) -> bool:
         return await self._put(signal, {"_id": run_id, **merge_targets_of(giver)}) or await self._has(run_id, signal)

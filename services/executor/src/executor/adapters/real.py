@@ -20,7 +20,7 @@ from executor.settings import Settings
 from rota_common.bus.robots import Robots
 from rota_common.runtime.service import Service
 from rota_common.stores.attachments import Attachments
-from rota_common.stores.blobs import Blobs, check_kept
+from rota_common.stores.blobs import Blobs
 from rota_common.stores.mongo import Mongo
 from rota_common.team_secrets import asked_of_the_gateway
 
@@ -34,7 +34,6 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
     tools = McpTools(servers, secrets=asked_of_the_gateway(service.ask), files=files)
     service.on_start(runs.prepare)
     service.on_start(calls.prepare)
-    service.on_start(lambda: check_kept(service.bus, keep_days=settings.keep_days))
     service.probe("mongo", mongo.ping)
     if settings.connector != REHEARSAL:
         service.on_start(model.load)

@@ -18,7 +18,7 @@ from executor.domain.lifecycle import is_last_attempt
 from executor.domain.outcomes import Outcome, Overflowed, StepDelayed, StepFailed
 from executor.domain.planning import plain_request
 from executor.domain.planning.answer import thinking_of
-from executor.domain.planning.interpret import LargeTexts, interpret
+from executor.domain.planning.interpret import interpret
 from executor.domain.planning.resources import assistants
 from executor.domain.run import Run, Situation
 from executor.domain.steps import (
@@ -33,6 +33,7 @@ from executor.domain.steps import (
     RunTurn,
     Work,
 )
+from executor.domain.texts import LargeTexts, owner_of
 from executor.model_port import Model, Prompt
 from executor.ports import Blobs
 from executor.steps.answer_stream import AnswerStream, PublishPiece
@@ -269,7 +270,7 @@ class StepRunner:
     async def _interpret(
         self, run: Run, step: AskAgent | RunTurn, reply: ModelReply, tools: Sequence[Tool]
     ) -> StepResult:
-        texts = LargeTexts()
+        texts = LargeTexts(owner_of(run))
         outcome = interpret(run, step, reply, tools, texts)
         for text in texts.large:
             await keep_output(self.blobs, run, text, inline_limit=0)

@@ -17,7 +17,7 @@ VERSION = 4
 """The version of this understanding. A journal's entries carry the one that they were made with. 0 took replies as
 they came; 1 took any question to a person, and no call for one that was JSON alone; 2 kept no reasoning with calls,
 and took texts of any length and with any character; 3 took goals for none where a reason to do nothing stood beside
-them, and a list of goals as it was written."""
+them, a list of goals as it was written, and named long texts by their content alone."""
 
 
 @dataclass(frozen=True)

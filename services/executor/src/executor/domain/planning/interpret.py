@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from pydantic_core import to_jsonable_python
 
@@ -31,12 +30,13 @@ from executor.domain.run import Run
 from executor.domain.situation.wording import given_input
 from executor.domain.steps import AskAgent, RunTurn
 from executor.domain.tasks.tasks import kept_tasks
+from executor.domain.texts import LargeTexts
 from rota_common.json_text import extract_json
-from rota_common.stores.blobs import json_size, text_of
+from rota_common.stores.blobs import json_size
 from rota_contracts.json_values import TOO_DEEP, unstorable
 from rota_contracts.messages.delivery import DeliveryContent
 from rota_contracts.messages.execution import InspirationReport, Task, excerpt
-from rota_contracts.messages.text import INLINE_LIMIT, Text
+from rota_contracts.messages.text import INLINE_LIMIT
 from rota_contracts.robots.clock import clock_context
 from rota_contracts.robots.robot import Phase
 
@@ -47,19 +47,6 @@ STOPPED = {
     "length": " (the answer was cut off at the model's limit of tokens: max_tokens of its connector)",
 }
 """Why an answer that can't be used ended early, by the provider's reason."""
-
-
-@dataclass
-class LargeTexts:
-    """Makes texts of outputs; those too long for a document are collected in `large`, for the caller to store."""
-
-    large: list[str] = field(default_factory=list)
-
-    def text(self, whole: str, limit: int = INLINE_LIMIT) -> Text:
-        made = text_of(whole, inline_limit=limit)
-        if made.ref is not None:
-            self.large.append(whole)
-        return made
 
 
 def interpret(

@@ -1,10 +1,10 @@
-"""Segments of long runs in MongoDB: the older part of a run, in documents of its own that nobody changes.
+"""Segments of long runs in MongoDB: the older part of a run, in documents of its own that never change.
 
 MongoDB writes a whole document with each change of it, so that of a run stays small. It names its segments in
 `segments`, oldest first. Each holds what the journal was then, and `parts` of the conversations (`mongo_run_parts`).
 
 A segment is stored first, under an id of its own; the write that drops its content from the run names it. One that no
-run names is left of a worker that was killed or fenced between the two; nobody reads it.
+run names is left of a worker that was killed or fenced between the two, and is never read.
 """
 
 from collections.abc import Mapping

@@ -16,7 +16,7 @@ from rota_contracts.messages.conversation import Round, Turn
 from rota_contracts.messages.execution import ExecStatus, TaskResult, TaskStatus
 from tests.conformance.executor_store import ENDED, LATER, MINUTE, a_run, bare, created
 
-LONG = 30_000
+LONG = 15_000
 """Bytes of an entry: five of them are a segment."""
 
 

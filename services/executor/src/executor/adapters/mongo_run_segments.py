@@ -16,7 +16,7 @@ from pymongo import ASCENDING
 from rota_common.runtime.logs import logger
 from rota_common.stores.mongo import NOW, OUTAGES, Database, Document, remove_after
 
-SEGMENT_BYTES = 128 * 1024
+SEGMENT_BYTES = 64 * 1024
 """Size of the journal in a run's document from which on it moves; most runs never get there."""
 
 LONGER = timedelta(days=1)

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from time import perf_counter
 from typing import Any
 
 import bson
+from pymongo import monitoring
 
 from executor.adapters.in_memory import InMemoryBlobs, InMemoryFiles, ScriptedModel, ScriptedProcesses, ScriptedTools
-from executor.adapters.mongo_run_documents import change
 from executor.adapters.mongo_runs import MongoRuns
 from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.agents.connectors import Connectors
@@ -70,6 +70,24 @@ class Talk:
         if self.asked % (ROUNDS + 1) == 0:
             return f"{self.asked} looked up"
         return ModelReply(calls=[ToolCall(id=f"c{self.asked}", name=LOOKUP.name, arguments={"n": self.asked})])
+
+
+class SentBytes(monitoring.CommandListener):
+    """The bytes of all commands that the database has got."""
+
+    def __init__(self) -> None:
+        self._bytes = 0
+
+    def take(self) -> int:
+        taken, self._bytes = self._bytes, 0
+        return taken
+
+    def started(self, event: monitoring.CommandStartedEvent) -> None:
+        self._bytes += len(bson.encode(event.command))
+
+    def succeeded(self, event: monitoring.CommandSucceededEvent) -> None: ...
+
+    def failed(self, event: monitoring.CommandFailedEvent) -> None: ...
 
 
 async def found(use: ToolUse) -> str:
@@ -124,13 +142,14 @@ def judged(run: Run, step: CheckRules | RequestVerdict) -> Outcome:
     return VerdictGiven(step.validation_id, step.task.id, verdict, None)
 
 
-async def talk_through(store: MongoRuns, run_step: StepRunner, talk: Talk) -> Run:
+async def talk_through(store: MongoRuns, run_step: StepRunner, talk: Talk, sent: SentBytes) -> Run:
     run = a_run()
     epoch = await store.create(run, owner="bench", lease=timedelta(hours=1))
     if epoch is None:
         raise RuntimeError("expected an empty database, there is a run in it")
     run = (await store.save(run, epoch)).model_copy(update={"unsaved": []})
-    spent, written = 0.0, 0
+    sent.take()
+    spent = 0.0
     while True:
         step = lifecycle.next_step(run)
         began, outcomes = perf_counter(), list[tuple[Outcome, Any]]()
@@ -143,19 +162,19 @@ async def talk_through(store: MongoRuns, run_step: StepRunner, talk: Talk) -> Ru
         for outcome, result in outcomes:
             given = {"said": result.reply, "tools": result.tools} if result is not None else {}
             run = journal.record_outcome(run, outcome, now=now(), **given)
-            written += len(bson.encode(change(run)))
             run = await store.save(run, epoch)
         spent += perf_counter() - began
         if isinstance(step, MakeCalls):
             talk.spent.append(spent)
-            talk.written.append(written)
-            spent, written = 0.0, 0
+            talk.written.append(sent.take())
+            spent = 0.0
 
 
 def report(talk: Talk, rounds: int) -> None:
     def row(name: str, values: Sequence[float], unit: str, scale: float = 1) -> None:
-        first, last = median(values[:rounds]) * scale, median(values[-rounds:]) * scale
-        print(f"{name:24} first {rounds} rounds {first:10.1f} {unit}   last {rounds} rounds {last:10.1f} {unit}")
+        ends = [values[:rounds], values[rounds : 2 * rounds], values[-rounds:]]
+        shown = [f"{median(each) * scale:.1f} (mean {mean(each) * scale:.1f})" for each in ends]
+        print(f"{name}, {unit}, median of {rounds}: first {shown[0]}, next {shown[1]}, last {shown[2]}")
 
     row("time of a round", talk.spent, "ms", 1000)
     row("written for a round", talk.written, "bytes")
@@ -165,14 +184,15 @@ def report(talk: Talk, rounds: int) -> None:
 
 async def measure(rounds: int) -> None:
     with tempfile.TemporaryDirectory() as name:
-        folder, talk = Path(name), Talk()
+        folder, talk, sent = Path(name), Talk(), SentBytes()
+        monitoring.register(sent)
         server = mongod(folder / "mongo")
         await server.start()
         try:
             mongo = Mongo(server.url, "bench_executor")
             store = MongoRuns(mongo.database)
             await store.prepare()
-            run = await talk_through(store, runner(talk, folder), talk)
+            run = await talk_through(store, runner(talk, folder), talk, sent)
             report(talk, rounds)
             print(f"ended {run.execution.results[0].status} after {len(run.execution.results[0].turns)} turns")
             await mongo.close()

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from executor.domain import phases
-from executor.domain.run import Run, Signal
+from executor.domain.run import Layout, Run, Signal
 from executor.ports import Runs
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
 
@@ -22,7 +22,7 @@ def a_run(run_id: str = "e1", *, at: datetime = NOON, team: str = TEAM, member: 
 def bare(run: Run | None) -> Run:
     """The run itself, without what its store remembers of it."""
     assert run is not None
-    return run.model_copy(update={"stored": None})
+    return run.model_copy(update={"stored": None, "layout": Layout()})
 
 
 async def created(runs: Runs, run: Run, *, lease: timedelta = MINUTE) -> int:

@@ -11,7 +11,8 @@ from services.executor.tests.harness import ScriptedModel, StepHarness, calls
 from services.executor.tests.random_runs import Chance, a_beginning, happen, next_events
 
 from executor.adapters.mongo_run_documents import change, whole
-from executor.domain.run import Run
+from executor.adapters.mongo_run_parts import fill, moved, moving, still_apart
+from executor.domain.run import Layout, Run
 
 
 def written(document: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
@@ -44,6 +45,26 @@ def test_what_a_write_changes_makes_the_stored_run_the_new_one(data: st.DataObje
             run = happen(run.model_copy(update={"stored": run, "unsaved": []}), event)
             document = written(document, as_json(change(run)["$set"]))
             assert document["run"] == as_json(whole(run)["run"])
+
+
+@settings(deadline=None, max_examples=settings.default.max_examples // 2, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data(), st.integers(0, 40))
+def test_a_run_whose_parts_move_at_any_time_is_read_whole(data: st.DataObject, mischief: int) -> None:
+    """With each write what is done moves, or it doesn't: the document and the segments are the run at any time."""
+    run = a_beginning(data.draw)
+    chance, document, segments = Chance(data.draw, mischief), as_json(whole(run)), list[dict[str, Any]]()
+    while not run.over:
+        for event in next_events(run, chance):
+            run = happen(run.model_copy(update={"stored": run, "unsaved": []}), event)
+            fields = change(run)["$set"]
+            parts = moving(run, fields) if data.draw(st.booleans()) else {}
+            apart = moved(still_apart(run.layout.apart, fields), parts)
+            document = written(document, as_json(fields | dict.fromkeys(parts)))
+            segments.append({"parts": [{"at": at, "value": as_json(value)} for at, value in parts.items()]})
+            read = as_json(document)
+            assert fill(read, as_json(segments)) == apart
+            assert read["run"] == as_json(whole(run)["run"])
+            run = run.model_copy(update={"layout": Layout(apart=apart)})
 
 
 async def test_the_bytes_of_a_round_stay_level() -> None:

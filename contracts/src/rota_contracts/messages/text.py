@@ -1,8 +1,10 @@
 """Texts of any length: inline up to 256 KB, above that a reference into the object store."""
 
+from functools import cached_property
 from typing import Self
 
 from pydantic import Field, model_validator
+from pydantic_core import to_json
 
 from rota_contracts.model import Part
 
@@ -31,3 +33,8 @@ class Text(Part):
         if (self.inline is None) == (self.ref is None):
             raise ValueError("expected exactly one of inline and ref")
         return self
+
+    @cached_property
+    def inline_size(self) -> int:
+        """Its bytes in a message, without quotes. Counted once: a long run asks for all its texts at each step."""
+        return len(to_json(self.inline)) - 2 if self.inline else 0

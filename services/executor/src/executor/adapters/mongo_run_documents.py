@@ -1,14 +1,16 @@
 """A run as a MongoDB document, and the part of it that a write has to change."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from typing import Any
 
+import bson
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
-from executor.domain.run import Run, Signal
+from executor.adapters.mongo_run_parts import fill
+from executor.domain.run import Layout, Run, Signal
 from rota_common.stores.mongo import Document
 from rota_common.stores.trigger_documents import trigger_document, trigger_fields
 from rota_contracts.messages.execution import Execution
@@ -53,8 +55,9 @@ def change(run: Run) -> Document:
         fields["deadline_at"] = run.execution.deadline_at
     if before.expires_at != run.expires_at:
         fields["expires_at"] = run.expires_at
-    fields |= dict(_differences(before, run, KEPT, "run"))
-    fields |= dict(_differences(before.execution, run.execution, PUBLIC, "run.execution"))
+    apart = run.layout.apart
+    fields |= dict(_differences(before, run, KEPT, "run", apart))
+    fields |= dict(_differences(before.execution, run.execution, PUBLIC, "run.execution", apart))
     return {"$set": fields, **_journal(run)}
 
 
@@ -67,26 +70,31 @@ def _journal(run: Run) -> Document:
     if not run.unsaved:
         return {}
     entries = [entry.model_dump(mode="json", exclude_defaults=True) for entry in run.unsaved]
-    return {"$push": {"journal": {"$each": entries}}}
+    size = sum(len(bson.encode(entry)) for entry in entries)
+    return {"$push": {"journal": {"$each": entries}}, "$inc": {"journal_bytes": size}}
 
 
-def _differences(before: BaseModel, after: BaseModel, names: Mapping[str, str], at: str) -> Iterator[tuple[str, Any]]:
+def _differences(
+    before: BaseModel, after: BaseModel, names: Mapping[str, str], at: str, apart: Collection[str]
+) -> Iterator[tuple[str, Any]]:
     for name, stored in names.items():
-        yield from _difference(getattr(before, name), getattr(after, name), f"{at}.{stored}")
+        yield from _difference(getattr(before, name), getattr(after, name), f"{at}.{stored}", apart)
 
 
-def _difference(old: Any, new: Any, at: str) -> Iterator[tuple[str, Any]]:
-    """What has changed within a value, as far down as models and lists go: of a task of many rounds, the last round."""
+def _difference(old: Any, new: Any, at: str, apart: Collection[str]) -> Iterator[tuple[str, Any]]:
+    """What has changed within a value, as far down as models and lists go: of a task of many rounds, the last round.
+    What is stored `apart` is written whole."""
     if old is new:
         return
+    whole = at in apart or at in AS_STORED
     if isinstance(old, list) and isinstance(new, list) and old and len(new) >= len(old):
         for index, item in enumerate(new):
             if index < len(old):
-                yield from _difference(old[index], item, f"{at}.{index}")
+                yield from _difference(old[index], item, f"{at}.{index}", apart)
             else:
                 yield f"{at}.{index}", to_jsonable_python(item)
-    elif isinstance(old, BaseModel) and type(old) is type(new) and at not in AS_STORED:
-        yield from _differences(old, new, _names(type(old)), at)
+    elif isinstance(old, BaseModel) and type(old) is type(new) and not whole:
+        yield from _differences(old, new, _names(type(old)), at, apart)
     elif old != new:
         yield at, AS_STORED.get(at, _same)(to_jsonable_python(new))
 
@@ -101,12 +109,12 @@ def _same(value: Any) -> Any:
 
 
 def read(document: Document) -> Run:
-    """The run of a document, with the signals that it hasn't applied yet."""
+    """The run of a document, with the signals that it hasn't applied yet. `read`: its segments."""
+    apart = fill(document, document.get("read", []))
     dumped = document["run"]
     robot = json.loads(dumped["robot"]) if isinstance(dumped["robot"], str) else dumped["robot"]
-    return as_stored(
-        Run.model_validate(dumped | {"robot": robot, "execution": execution_fields(dumped["execution"])}), document
-    )
+    run = Run.model_validate(dumped | {"robot": robot, "execution": execution_fields(dumped["execution"])})
+    return as_stored(run, document, apart)
 
 
 def execution_fields(stored: Document) -> Document:
@@ -114,10 +122,11 @@ def execution_fields(stored: Document) -> Document:
     return stored | {"trigger": trigger_fields(stored["trigger"])}
 
 
-def as_stored(run: Run, document: Document) -> Run:
-    """A run as it is stored; `document` has its inbox."""
+def as_stored(run: Run, document: Document, apart: frozenset[str]) -> Run:
+    """A run as it is stored; `document` has its inbox. `apart`: the places that are null there."""
     run = run.model_copy(update={"unsaved": [], "inbox": [], "stored": None})
     signals = (
         [] if run.over else [Signal.model_validate(signal) for signal in (document.get("inbox") or [])[run.applied :]]
     )
-    return run.model_copy(update={"inbox": signals, "stored": run})
+    layout = Layout(journal_bytes=document.get("journal_bytes", 0), apart=apart)
+    return run.model_copy(update={"inbox": signals, "stored": run, "layout": layout})

@@ -23,11 +23,12 @@ from executor.adapters.mongo_run_queries import (
     slot,
     under_way_beside,
 )
+from executor.adapters.mongo_run_segments import MongoRunSegments
 from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.situation.recent import RecentRuns, RunExcerpt
 from rota_common.errors import Unreadable
 from rota_common.page_cursor import PageCursor
-from rota_common.stores.mongo import Collection, Document
+from rota_common.stores.mongo import Database, Document
 from rota_common.stores.set_aside import SetAside
 from rota_contracts.messages.execution import ExecutionPage, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
@@ -42,9 +43,9 @@ STATE = {"journal": 0}
 class MongoRunReads:
     """`reader`: the build that reads, see `SetAside`."""
 
-    def __init__(self, runs: Collection, *, reader: str | None) -> None:
-        self._runs = runs
-        self._aside = SetAside(runs, service="executor", reader=reader)
+    def __init__(self, database: Database, *, reader: str | None) -> None:
+        self._runs, self._segments = database["executions"], MongoRunSegments(database)
+        self._aside = SetAside(self._runs, service="executor", reader=reader)
 
     async def find(self, run_id: str) -> Run | None:
         document = await self._runs.find_one({"_id": run_id}, STATE)
@@ -54,8 +55,8 @@ class MongoRunReads:
         return await page_of(self._runs, self._aside, wanted, after=after)
 
     async def journal(self, run_id: str) -> Sequence[JournalEntry]:
-        document = await self._runs.find_one({"_id": run_id}, {"journal": 1})
-        return [] if document is None else await self._parsed(document, _journal)
+        document = await self._runs.find_one({"_id": run_id}, {"journal": 1, "segments": 1})
+        return [] if document is None else await self._parsed(await self._segments.with_journal(document), _journal)
 
     async def signals(self, run_id: str) -> Sequence[Signal]:
         document = await self._runs.find_one({"_id": run_id}, {"inbox": 1})
@@ -90,7 +91,12 @@ class MongoRunReads:
         return [target async for target in self._aside.readable_of(found.limit(limit), merge_target)]
 
     async def _read(self, document: Document) -> Run:
-        return await self._parsed(document, read)
+        return await self._parsed(await self._segments.with_parts(document), read)
+
+    async def _runs_of(self, found: AsyncIterator[Document]) -> AsyncIterator[Run]:
+        whole = (await self._segments.with_parts(document) async for document in found)
+        async for run in self._aside.readable_of(whole, read):
+            yield run
 
     async def _parsed(self, document: Document, parse: Callable[[Document], T]) -> T:
         """Raises Unreadable."""
@@ -108,7 +114,8 @@ def _excerpt(document: Document) -> RunExcerpt:
 
 
 def _journal(document: Document) -> Sequence[JournalEntry]:
-    return [JournalEntry.model_validate(entry) for entry in document.get("journal") or []]
+    before = [entry for segment in document.get("read", []) for entry in segment["journal"]]
+    return [JournalEntry.model_validate(entry) for entry in [*before, *(document.get("journal") or [])]]
 
 
 def _inbox(document: Document) -> Sequence[Signal]:

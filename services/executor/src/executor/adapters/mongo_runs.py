@@ -2,11 +2,12 @@
 
 Beside the run itself stand the fields that queries and claims need: `owner` and `due_at` (while owned: when the claim
 ends; otherwise: when a sweeper must look), `epoch`, `deadline_at`, `expires_at`, the `inbox` that control writes into,
-and the `journal`, which is only ever appended to.
+and the `journal`, which is only ever appended to. Of a long run, the older part is in segments
+(`mongo_run_segments`).
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from datetime import datetime, timedelta
 from time import monotonic
 from uuid import uuid4
@@ -14,8 +15,9 @@ from uuid import uuid4
 from pymongo import ASCENDING, ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
-from executor.adapters.mongo_run_documents import as_stored, change, read, whole
+from executor.adapters.mongo_run_documents import as_stored, change, whole
 from executor.adapters.mongo_run_indexes import KEPT_FOR, make_indexes
+from executor.adapters.mongo_run_parts import moved, moving, still_apart
 from executor.adapters.mongo_run_queries import (
     OVER,
     created,
@@ -28,6 +30,7 @@ from executor.adapters.mongo_run_queries import (
     with_room,
 )
 from executor.adapters.mongo_run_reads import STATE, MongoRunReads
+from executor.adapters.mongo_run_segments import SEGMENT_BYTES
 from executor.domain.run import Run, Signal
 from executor.domain.texts import RETRIED_FOR
 from executor.ports import Fenced, Scope, SignalResult
@@ -36,8 +39,8 @@ from rota_common.stores.blobs import Owner
 from rota_common.stores.mongo import NOW, OUTAGES, Database, DatabaseClock, Document, after
 from rota_contracts.messages.execution import ExecStatus
 
-INBOX = {"inbox": 1}
 LONG_DELIVERY = "run.execution.content.body.ref"
+WRITTEN = {"inbox": 1, "journal_bytes": 1, "segments": {"$slice": 1}}
 RETRY_FOR_S, RETRY_EVERY_S = 30.0, 0.2
 """Seconds that a write is retried while the server is away, and between two tries."""
 
@@ -46,7 +49,7 @@ class MongoRuns(MongoRunReads):
     """Runs that are over are to be removed `keep` later."""
 
     def __init__(self, database: Database, *, keep: timedelta = KEPT_FOR, reader: str | None = None) -> None:
-        super().__init__(database["executions"], reader=reader)
+        super().__init__(database, reader=reader)
         self._database = database
         self._keep = keep
         self._clock = DatabaseClock()
@@ -56,6 +59,7 @@ class MongoRuns(MongoRunReads):
         self._clock.seen((await self._database.command("hello"))["localTime"])
         await self._aside.prepare()
         await make_indexes(self._database, keep=self._keep)
+        await self._segments.prepare(keep=self._keep)
 
     async def create(self, run: Run, *, owner: str, lease: timedelta) -> int | None:
         epoch = 1
@@ -136,7 +140,7 @@ class MongoRuns(MongoRunReads):
     async def past_deadline(self, *, limit: int, apart_from: Sequence[str] = ()) -> AsyncIterator[Run]:
         wanted = {**past_deadline(), **self._aside.readable, "_id": {"$nin": [*apart_from]}}
         found = self._runs.find(wanted, STATE).sort("deadline_at", ASCENDING).limit(limit)
-        async for run in self._aside.readable_of(found, read):
+        async for run in self._runs_of(found):
             yield run
 
     async def mark_announced(self, run_id: str) -> None:
@@ -159,7 +163,7 @@ class MongoRuns(MongoRunReads):
         signalled = {**wanted, **signalled_by(signal)}
         unchecked = {"status": {"$nin": OVER}, "owner": None, "due_at": None}
         await self._runs.update_many({"$and": [signalled, unchecked]}, [{"$set": {"due_at": NOW}}])
-        return [run async for run in self._aside.readable_of(self._runs.find(signalled, STATE), read)]
+        return [run async for run in self._runs_of(self._runs.find(signalled, STATE))]
 
     async def deliver_signal(self, run_id: str, signal: Signal) -> SignalResult:
         if await self._put(signal, {"_id": run_id, "status": {"$nin": OVER}}):
@@ -175,6 +179,7 @@ class MongoRuns(MongoRunReads):
 
     async def remove(self, run_ids: Sequence[str]) -> None:
         await self._runs.delete_many({"_id": {"$in": [*run_ids]}, "over_at": {"$type": "date"}})
+        await self._segments.remove(run_ids)
 
     async def is_there(self, run_id: str) -> bool:
         return await self._runs.find_one({"_id": run_id}, {"_id": 1}) is not None
@@ -198,12 +203,29 @@ class MongoRuns(MongoRunReads):
     ) -> Run:
         """Write within the claim's epoch; returns the run with the inbox, which isn't written."""
         update, token = change(run), uuid4().hex
+        apart = still_apart(run.layout.apart, update["$set"])
+        if run.layout.journal_bytes > SEGMENT_BYTES and not run.over:
+            apart = moved(apart, await self._move(run, epoch, update, token))
         update["$set"] |= {**state, "write": token}
+        update["$inc"] = {**update.get("$inc", {}), "epoch": ends}
         where = {"_id": run.id, "epoch": epoch, **(only_if or {})}
-        document = await self._written(where, {**update, "$inc": {"epoch": ends}}, token)
+        document = await self._written(where, update, token)
         if document is None:
             raise Fenced(f"execution {run.id} is another worker's by now")
-        return as_stored(run, document)
+        if run.execution.finished_at is not None and run.over and document.get("segments"):
+            await self._segments.end(run.id, run.execution.finished_at)
+        return as_stored(run, document, apart)
+
+    async def _move(self, run: Run, epoch: int, update: Document, name: str) -> Collection[str]:
+        """Move what is done into a segment: `update` drops it from the run. Returns the places of the parts."""
+        parts = moving(run, update["$set"])
+        if not await self._segments.store(run.id, epoch, parts, name=name):
+            return ()
+        new = update.get("$push", {}).get("journal", {"$each": []})
+        size = update.pop("$inc", {"journal_bytes": 0})["journal_bytes"]
+        update["$push"] = {"segments": name, "journal": {**new, "$slice": -len(new["$each"])}}
+        update["$set"] |= {"journal_bytes": size, **dict.fromkeys(parts)}
+        return parts.keys()
 
     async def _written(self, where: Document, update: Document, token: str) -> Document | None:
         """The written document, or None. A short outage doesn't cost a finished step: the write is tried again, unless
@@ -211,10 +233,10 @@ class MongoRuns(MongoRunReads):
         until, again = monotonic() + RETRY_FOR_S, False
         while True:
             try:
-                if again and (done := await self._runs.find_one({"_id": where["_id"], "write": token}, INBOX)):
+                if again and (done := await self._runs.find_one({"_id": where["_id"], "write": token}, WRITTEN)):
                     return done
                 return await self._runs.find_one_and_update(
-                    where, update, projection=INBOX, return_document=ReturnDocument.AFTER
+                    where, update, projection=WRITTEN, return_document=ReturnDocument.AFTER
                 )
             except OUTAGES:
                 if monotonic() > until:

@@ -133,6 +133,14 @@ class Context(Part):
     short_rounds: int = 0
 
 
+class Layout(Part):
+    """How a run is stored. `journal_bytes`: size of the journal that stands beside it. `apart`: the places of what is
+    stored apart from it, since no step changes it any more."""
+
+    journal_bytes: int = 0
+    apart: frozenset[str] = frozenset()
+
+
 class Run(Part):
     """`robot` is pinned: later changes don't affect a run that has begun.
 
@@ -180,6 +188,7 @@ class Run(Part):
     inbox: list[Signal] = Field(default=[], exclude=True)
     unsaved: list[JournalEntry] = Field(default=[], exclude=True)
     stored: "Run | None" = Field(default=None, exclude=True, repr=False, description="as it was read or last written")
+    layout: Layout = Field(default=Layout(), exclude=True, repr=False)
 
     @property
     def id(self) -> str:

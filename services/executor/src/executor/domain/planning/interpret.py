@@ -32,7 +32,6 @@ from executor.domain.steps import AskAgent, RunTurn
 from executor.domain.tasks.tasks import kept_tasks
 from executor.domain.texts import LargeTexts
 from rota_common.json_text import extract_json
-from rota_common.stores.blobs import json_size
 from rota_contracts.json_values import TOO_DEEP, unstorable
 from rota_contracts.messages.delivery import DeliveryContent
 from rota_contracts.messages.execution import InspirationReport, Task, excerpt
@@ -154,19 +153,9 @@ def _written(run: Run, said: Answer, kept: LargeTexts) -> Outcome:
 
 def room(run: Run) -> int:
     """Bytes that an output may take inline: all outputs of a run together stay below a message's limit."""
-    outputs = [
-        text
-        for result in run.execution.results
-        for turn in result.turns
-        for text in (turn.output, *(each.thinking for each in turn.rounds))
-        if text is not None
-    ] + [
-        use.output
-        for result in run.execution.results
-        for turn in result.turns
-        for each in turn.rounds
-        for use in each.uses
-        if use.output is not None
-    ]
-    used = sum(json_size(text.inline or "") for text in outputs)
+    turns = [turn for result in run.execution.results for turn in result.turns]
+    rounds = [each for turn in turns for each in turn.rounds]
+    outputs = [use.output for each in rounds for use in each.uses]
+    texts = [*(turn.output for turn in turns), *(each.thinking for each in rounds), *outputs]
+    used = sum(text.inline_size for text in texts if text is not None)
     return max(0, min(INLINE_LIMIT, 2 * INLINE_LIMIT - used))

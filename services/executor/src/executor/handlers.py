@@ -41,7 +41,7 @@ class Answers:
 
     async def validation(self, event: Event[ValidationCompletedV1]) -> None:
         data = event.data
-        verdict = VerdictGiven(data.validation_id, data.task_id, data.verdict, data.error)
+        verdict = VerdictGiven(data.validation_id, data.task_id, data.verdict, data.error, data.calls)
         await self._worker.resume(data.execution_id, verdict, sent_at=event.time)
 
     async def delivery(self, event: Event[DeliveryAcceptedV1]) -> None:
@@ -50,4 +50,4 @@ class Answers:
     async def learning(self, event: Event[LearningCompletedV1]) -> None:
         data = event.data
         result = LearningResult(lessons=data.lessons, skipped=data.skipped, error=data.error)
-        await self._worker.resume(data.execution_id, Learnt(result), sent_at=event.time)
+        await self._worker.resume(data.execution_id, Learnt(result, data.calls), sent_at=event.time)

@@ -3,7 +3,7 @@
 import asyncio
 import importlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import Any
 
@@ -38,6 +38,12 @@ class LitellmModel:
                 self._litellm = await asyncio.to_thread(importlib.import_module, "litellm")
                 self._litellm.suppress_debug_info = True
                 self._litellm.telemetry = False
+
+    async def price_list(self) -> Mapping[str, Mapping[str, Any]]:
+        """litellm's own, as it was released: it isn't fetched."""
+        await self.load()
+        prices: Mapping[str, Mapping[str, Any]] = self._litellm.model_cost
+        return prices
 
     async def complete(self, prompt: Prompt) -> ModelReply:
         await self.load()

@@ -9,6 +9,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from executor.agents.operator_files import ALL_TEAMS, OperatorFile, Teams, allows
+from executor.agents.prices import Price
 from executor.domain.context.budget import COMPACT_AT, DEFAULT_WINDOW, window_of
 from rota_common.errors import Permanent
 from rota_common.secrets import MissingSecret, resolve
@@ -25,6 +26,7 @@ class Options(BaseModel):
     """`model`, `key` and `host` may be `$ENV.NAME`; `default_model` holds where that variable isn't set.
 
     `context_window` in tokens, 0 = 200,000; `max_history_share`: of it, from which a conversation is compacted.
+    `price`: of a million tokens; without one, that of litellm's list, for a model at its provider's own address.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -37,6 +39,7 @@ class Options(BaseModel):
     parameters: dict[str, Any] = {}
     context_window: int = 0
     max_history_share: float = Field(default=COMPACT_AT, gt=0, le=1)
+    price: Price | None = None
 
 
 class ConnectorFile(OperatorFile):
@@ -61,6 +64,7 @@ class Connector:
     capabilities: dict[str, bool | str] = field(default_factory=dict)
     window: int = DEFAULT_WINDOW
     history_share: float = COMPACT_AT
+    price: Price | None = None
 
     @property
     def streams(self) -> bool:
@@ -130,6 +134,7 @@ def _read(path: Path, environ: Mapping[str, str]) -> Connector:
         capabilities=options.capabilities,
         window=window_of(options.context_window),
         history_share=options.max_history_share,
+        price=options.price,
     )
 
 

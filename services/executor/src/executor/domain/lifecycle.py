@@ -5,9 +5,11 @@ Both are pure. After any crash the stored run and `next_step` say how to go on; 
 
 from datetime import datetime, timedelta
 
+from executor.domain import spending
 from executor.domain.context import contexts
 from executor.domain.outcomes import (
     CallsBegun,
+    CeilingReached,
     Compacted,
     DeliveryTaken,
     GoalsCompared,
@@ -146,6 +148,8 @@ def apply(run: Run, outcome: Outcome, *, now: datetime, began: datetime | None =
             changed = _delayed(run, reason, timedelta(seconds=retry_after if after is None else after), now)
         case StepFailed(reason):
             changed = fail(run, reason, now)
+        case CeilingReached(question, need):
+            changed = spending.at_ceiling(run, question, need, now)
         case progressed:
             if not _expected(run, progressed):
                 return run

@@ -14,6 +14,9 @@ from rota_contracts.catalog import CONTROL_GIVEN
 from rota_contracts.messages.executor_capacity import REPORT_S
 
 NAME = "executor"
+CEILINGS_S = 5.0
+"""How often to look for room for runs that wait at a ceiling, and for a changed file of them."""
+
 BROADCAST_LIMIT = 10_000
 """Broadcast signals that may wait to be handled."""
 
@@ -32,6 +35,7 @@ def build(
     service.include(build_handlers(use, slots=settings.slots))
     service.every(settings.sweep_interval, use.sweep, name="sweep")
     service.every(REPORT_S, use.heartbeat, name="heartbeat")
+    service.every(CEILINGS_S, use.continue_below_ceilings, name="ceilings")
     service.follow([CONTROL_GIVEN], use.send.on_control_given, name="control", limit=BROADCAST_LIMIT)
     service.on_stop(use.sweep.close)
     service.on_stop(use.heartbeat.stop)

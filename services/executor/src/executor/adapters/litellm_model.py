@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import Any
 
-from executor.adapters.model_failures import causes, refused, unavailable
+from executor.adapters.model_failures import causes, not_taken, refused, unavailable
 from executor.adapters.wire_messages import wire_messages
 from executor.agents.connectors import Connector
 from executor.domain.conversation.chat import ModelReply, Tool, ToolCall, whole_characters
 from executor.domain.conversation.loop import UNREADABLE
-from executor.model_port import ContextOverflow, OnText, Prompt
+from executor.model_port import ContextOverflow, NotTaken, OnText, Prompt
 from rota_common.errors import Permanent, Transient
 from rota_common.json_text import parse_json
 from rota_common.runtime.logs import logger
@@ -99,7 +99,8 @@ class LitellmModel:
         if isinstance(error, openai.APIConnectionError) or _passes(status):
             reason = unavailable(prompt.connector, error, status)
             self._log.warning("model failed", reason=reason, causes=causes(error))
-            return Transient(reason, after=_retry_after(error))
+            kind = NotTaken if not_taken(error, status) else Transient
+            return kind(reason, after=_retry_after(error))
         if isinstance(error, openai.OpenAIError):
             too_long = isinstance(error, self._litellm.exceptions.ContextWindowExceededError)
             return (ContextOverflow if too_long else Permanent)(refused(prompt.connector, error, status))

@@ -23,17 +23,14 @@ class LitellmPrices:
 def listed(prices: Mapping[str, Mapping[str, Any]], connector: Connector) -> Price | None:
     """None for a model that isn't in the list, or whose price depends on more than the number of its tokens."""
     found = prices.get(f"{connector.type}/{connector.model}") or prices.get(connector.model) or {}
-    if found.get("litellm_provider") != connector.type or not all(_is_number(found.get(each)) for each in (INPUT, OUTPUT)):
+    into, out, cached = (_per_million(found.get(each)) for each in (INPUT, OUTPUT, CACHED))
+    if found.get("litellm_provider") != connector.type or into is None or out is None:
         return None
-    if any("_above_" in name and value for name, value in found.items()):
+    tiers = any("_per_token_above_" in name and not name.startswith("cache_creation") for name in found)
+    if tiers or "service_tier" in connector.parameters:
         return None
-    cached = found.get(CACHED)
-    return Price(
-        input_per_million=round(found[INPUT] * MILLION, 9),
-        output_per_million=round(found[OUTPUT] * MILLION, 9),
-        cached_per_million=round(cached * MILLION, 9) if _is_number(cached) else None,
-    )
+    return Price(input_per_million=into, output_per_million=out, cached_per_million=cached)
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and value >= 0
+def _per_million(value: object) -> float | None:
+    return round(value * MILLION, 9) if isinstance(value, int | float) and value >= 0 else None

@@ -45,7 +45,8 @@ class MongoBudget:
     async def settle(self, limit: Limit, reserved: Amount, taken: Amount, *, reservation: str) -> None:
         place = f"open.{reservation}"
         change = {"money": taken.money - reserved.money, "tokens": taken.tokens - reserved.tokens}
-        await self._counters.update_one({"_id": limit.key, place: {"$exists": True}}, {"$inc": change, "$unset": {place: ""}})
+        mine = {"_id": limit.key, place: {"$exists": True}}
+        await self._counters.update_one(mine, {"$inc": change, "$unset": {place: ""}})
 
     async def room(self, limit: Limit) -> Amount:
         wanted: Document = {"_id": limit.key}

@@ -16,6 +16,7 @@ from rota_common.secrets import MissingSecret, resolve
 
 BUILT_IN = Path(__file__).parents[1] / "connectors"
 REHEARSAL = "rehearsal"
+MAX_OUTPUT = 4096
 
 
 class ConnectorFileError(ValueError):
@@ -27,6 +28,7 @@ class Options(BaseModel):
 
     `context_window` in tokens, 0 = 200,000; `max_history_share`: of it, from which a conversation is compacted.
     `price`: of a million tokens; without one, that of litellm's list, for a model at its provider's own address.
+    `max_output`: tokens of an answer, where a ceiling holds and neither `parameters` nor the agent limit them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -40,6 +42,7 @@ class Options(BaseModel):
     context_window: int = 0
     max_history_share: float = Field(default=COMPACT_AT, gt=0, le=1)
     price: Price | None = None
+    max_output: int = Field(default=MAX_OUTPUT, gt=0)
 
 
 class ConnectorFile(OperatorFile):
@@ -65,6 +68,7 @@ class Connector:
     window: int = DEFAULT_WINDOW
     history_share: float = COMPACT_AT
     price: Price | None = None
+    max_output: int = MAX_OUTPUT
 
     @property
     def streams(self) -> bool:
@@ -135,6 +139,7 @@ def _read(path: Path, environ: Mapping[str, str]) -> Connector:
         window=window_of(options.context_window),
         history_share=options.max_history_share,
         price=options.price,
+        max_output=options.max_output,
     )
 
 

@@ -46,10 +46,10 @@ class Need(Part):
 class Signal(Part):
     """A signal to a run under way; it stays in the run's inbox until it is applied.
 
-    `action`: pause, resume, stop, deadline, callback, ceiling, room, or an intervention's. `merged`: the run whose goals these are.
-    `callback`: the call whose result this is, its `output` or its `error`. `of_robot`: a pause or resume of all runs
-    of the robot; `rev`: the revision of its definition whose status asks for it. `need`: of a judge's call or the
-    learner's that has no room below a ceiling.
+    `action`: pause, resume, stop, deadline, callback, ceiling, room, or an intervention's. `merged`: the run whose
+    goals these are. `callback`: the call whose result this is, its `output` or its `error`. `of_robot`: a
+    pause or resume of all runs of the robot; `rev`: the revision of its definition whose status asks for it. `need`: of
+    a judge's call or the learner's that has no room below a ceiling.
     """
 
     id: str
@@ -177,7 +177,7 @@ class Run(Part):
     cancelled: str | None = Field(default=None, description="why it is to stop")
     paused: bool = False
     held: bool = Field(default=False, description="paused with its robot, as long as that is")
-    ceiling: Need | None = Field(default=None, description="it waits for room below a ceiling, for a call that needs it")
+    ceiling: Need | None = Field(default=None, description="it waits for room below a ceiling: so much")
     status_rev: int = Field(default=0, description="the robot's revision whose status was followed last")
     parks: int = 0
     granted: int = 0

@@ -9,6 +9,7 @@ from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.run_history import PendingQuestion
 from rota_contracts.robots.ceilings import Ceiling, Ceilings
 
+NONE = Ceilings()
 BILLION = 1_000_000_000
 """Money is counted in billionths: exact, and prices of a single token are whole numbers of them."""
 
@@ -21,7 +22,12 @@ class Payer:
     member: str
     agent: str
     execution: str = ""
-    own: Ceilings = Ceilings()
+    own: Ceilings = NONE
+
+
+def payer_of(run: Run, agent: str) -> Payer:
+    execution = run.execution
+    return Payer(execution.team_id, execution.member_id, agent, run.id, run.robot.robot_config.ceilings)
 
 
 @dataclass(frozen=True)

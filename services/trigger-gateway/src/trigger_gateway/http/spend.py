@@ -1,4 +1,4 @@
-"""What a team's calls of models have taken."""
+"""The spending of a team on calls of models."""
 
 from typing import Annotated
 

@@ -17,7 +17,8 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
             "read_event",
             "follow",
         ),
-        *("read_spend", "list_plans", "list_sources", "read_source", "read_source_log", "list_keys", "list_subscriptions"),
+        *("list_plans", "list_sources", "read_source", "read_source_log", "list_keys", "list_subscriptions"),
+        *("read_spend",),
         *(
             "list_deliveries",
             "read_delivery_request",

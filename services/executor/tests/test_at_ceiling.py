@@ -24,7 +24,7 @@ from rota_contracts.messages.execution import ExecStatus, Execution, ExecutionRe
 from rota_contracts.messages.learning import LearningCompletedV1
 from rota_contracts.messages.memory import Recall, RecallReply
 from rota_contracts.messages.replay import ReplayExecution
-from rota_contracts.messages.spend import ReadSpend, SpendBy
+from rota_contracts.messages.spend import ModelCalledV1, ReadSpend, SpendBy
 from rota_contracts.messages.trigger import InterventionAction, Message
 from rota_contracts.messages.usage import ModelCall, Usage
 from rota_contracts.messages.validation import CheckRules, RulesReply
@@ -51,12 +51,17 @@ class World:
         self.model = ScriptedModel(*(ModelReply(text=text, call=CALL) for text in ANSWERS))
         adapters = in_memory(robots=self.robots, model=self.model)
         settings = Settings(connector="small", connectors_dir=folder)
+        self.called: list[ModelCalledV1] = []
+        self.bus.serve(catalog.MODEL_CALLED.subject(TEAM, MEMBER), self._called)
         self.app = build(settings, runtime=Runtime(bus=self.bus), adapters=adapters)
 
     async def request(self, grant: int = 0) -> None:
         fact = ExecutionRequestedV1(execution_id="e1", trigger=a_trigger(), requested_at=NOON, grant=grant, **OWNER)
         await self.bus.publish(catalog.EXECUTION_REQUESTED, fact, caused_by=f"t{grant}")
         await self.bus.settled()
+
+    async def _called(self, message: Any) -> None:
+        self.called.append(ModelCalledV1.model_validate_json(message.data))
 
     async def resumable(self, count: int) -> None:
         """Wait until so many slots were asked for."""
@@ -113,8 +118,7 @@ async def test_at_a_ceiling_a_run_waits_and_asks_and_goes_on_once_it_is_raised(w
     done = await world.execution()
     assert (done.status, done.error, done.usage.calls, done.usage.unpriced) == (ExecStatus.COMPLETED, None, 5, 1)
     assert (await world.bus.ask(catalog.REPLAY, ReplayExecution(team_id=TEAM, execution_id="e1"))).same
-    called = [event.data for event in world.bus.facts(catalog.MODEL_CALLED)]
-    assert [(each.model, each.cost, each.outcome) for each in called] == [("small-1", 0.091, "answered")] * 4
+    assert [(each.model, each.cost, each.outcome) for each in world.called] == [("small-1", 0.091, "answered")] * 4
     asked = ReadSpend(team_id=TEAM, since=NOON, by=[SpendBy.ROBOT, SpendBy.MODEL])
     spent = await world.bus.ask(catalog.READ_SPEND, asked.model_copy(update={"since": done.created_at}))
     assert [(row.robot, row.model, row.calls, row.cost) for row in spent.rows if row.currency] == [

@@ -27,7 +27,7 @@ from tests.integration.executor.fixtures import ANSWERS
 from tests.integration.executor.harness import Harness, kind
 
 PROCESSES, RUNS, ROBOTS = 4, 20, ("ann", "bob")
-KILLED_AT = (6, 11, 17, 24, 30)
+KILLED_AT = (10, 24, 38, 52, 66)
 """The requests to the model whose senders are killed before they are answered."""
 
 OUT, IN_PRICE, OUT_PRICE = 200, 1.0, 10.0
@@ -42,9 +42,9 @@ options:
   price: {{input_per_million: {IN_PRICE}, output_per_million: {OUT_PRICE}}}
 """
 CEILINGS: dict[str, tuple[float, float]] = {
-    "run": (0.03, 30_000),
-    "robot": (0.12, 10**9),
-    "team": (10**6, 180_000),
+    "run": (0.06, 30_000),
+    "robot": (0.5, 10**9),
+    "team": (10**6, 500_000),
 }
 """Money and tokens: of a run, of a day of a robot, and of a day of the team."""
 
@@ -164,7 +164,8 @@ async def test_no_bill_exceeds_a_ceiling_though_executors_are_killed_at_their_ca
     async with openai_server(bill) as model, Executors(bill, environ(tmp_path / "connectors", system, model.url)):
         for number in range(RUNS):
             member = ROBOTS[number % 2]
-            data = {"source": "leads", "event_type": "lead.created", "data": {"company": f"Mark-{member}-{number}"}}
+            fields = {"padding": "." * 1000, "mark": f"Mark-{member}-{number}" + "." * 500}  # other runs see neither
+            data = {"source": "leads", "event_type": "lead.created", "data": fields}
             await system.request(f"e{number}", member_id=member, input=data)
         runs = mongo.database["executions"]
         async with asyncio.timeout(10 * PATIENCE_S):

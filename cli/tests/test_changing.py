@@ -90,6 +90,26 @@ def test_a_trail_shows_words_outcome_model_and_tokens(gateway: Gateway, command:
     ]
 
 
+def test_spending_is_shown_by_what_is_asked_for(gateway: Gateway, command: Command) -> None:  # EX-63
+    sums = {"calls": 3, "tokens_in": 900, "tokens_out": 50, "tokens_cached": 100}
+    rows = [{"robot": "ann", "model": "big", "currency": "USD", "cost": 1.25, **sums}]
+    rows.append({"robot": "bob", "model": "own", "currency": "", "cost": 0, **sums})
+    gateway.responses["/spend"] = {"rows": rows, "unpriced": 3}
+    code, out, _ = command("spend", "--by", "robot,model", "--since", "7d")
+    assert code == 0
+    *lines, last = out.splitlines()
+    assert last == "3 calls have no known cost: their models have no price, or no numbers came."
+    assert [line.split() for line in lines] == [
+        ["ROBOT", "MODEL", "CALLS", "TOKENS", "IN", "CACHED", "TOKENS", "OUT", "COST"],
+        ["ann", "big", "3", "900", "100", "50", "1.25", "USD"],
+        ["bob", "own", "3", "900", "100", "50", "-"],
+    ]
+    assert json.loads(command("spend", "--json")[1]) == gateway.responses["/spend"]
+    assert command("spend", "--by", "colour")[0] == 2
+    gateway.responses["/spend"] = {"rows": []}
+    assert command("spend")[1].startswith("No model has answered")
+
+
 def test_an_equal_replay_ends_with_the_verdict(gateway: Gateway, command: Command) -> None:
     gateway.responses["/executions/e1/replay"] = {"found": True, "same": True, "decisions": [DECIDED]}
     code, out, _ = command("replay", "e1")

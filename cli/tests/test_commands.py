@@ -133,7 +133,16 @@ def test_all_commands_are_there() -> None:
             "webhook send",
             "webhook ask",
         ),
-        *("kb put", "kb search", "kb remove", "attachments put", "attachments get", "attachments delete", "audit"),
+        *(
+            "kb put",
+            "kb search",
+            "kb remove",
+            "attachments put",
+            "attachments get",
+            "attachments delete",
+            "audit",
+            "spend",
+        ),
         *(
             "deliveries",
             "deliveries show",

@@ -17,8 +17,10 @@ from learner.history import GoalsDecision, PastRun
 from learner.ports import History, Lessons
 from rota_common.stores.mongo import Mongo
 from rota_contracts.messages.learning import DedupDecision, GoalsReply, Lesson, LessonType
+from rota_contracts.messages.usage import ModelCall, Usage
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+CALLS = (ModelCall(model="small", usage=Usage(tokens_in=5), cost=0.1, currency="USD"),)
 DAY, MOMENT = timedelta(days=1), timedelta(milliseconds=1)
 
 
@@ -29,7 +31,7 @@ def learnt(
         Lesson(id=f"{run} {text}", type=LessonType.FEEDBACK, content=text, execution_id=run, learnt_at=at)
         for text in contents
     ]
-    return RunLessons(run, team, member, rev, at, tuple(lessons), None if contents else "no answer")
+    return RunLessons(run, team, member, rev, at, tuple(lessons), None if contents else "no answer", CALLS)
 
 
 @pytest.fixture(params=["memory", "mongo"])

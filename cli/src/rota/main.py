@@ -29,6 +29,7 @@ from rota.commands import (
     robots,
     secrets,
     sources,
+    spend,
     subscriptions,
     suppressions,
     targets,
@@ -51,7 +52,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (up, demo, apply, trigger, intervene, control, clock, watch, replay, audit, doctor, nats_config):
+for group in (up, demo, apply, trigger, intervene, control, clock, watch, replay, audit, spend, doctor, nats_config):
     group.register(app)
 replay_deliveries.register(deliveries.app)
 retry_deliveries.register(deliveries.app)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from rota.report_delivery import deliveries
 from rota.report_tasks import text_of, work
 from rota.timestamps import duration_text, utc_time
+from rota.trail import money_text
 from rota_contracts.messages.delivery import DeliveryReply
 from rota_contracts.messages.execution import Execution
 from rota_contracts.messages.usage import ModelUsage
@@ -83,5 +84,6 @@ def _lessons(run: Execution) -> list[str]:
 
 def _usage(used: ModelUsage) -> str:
     unknown = f", {used.unmeasured} calls without numbers" if used.unmeasured else ""
+    costs = "".join(f", {money_text(cost, currency)}" for currency, cost in used.costs.items())
     tokens = f"{used.tokens_in} + {used.tokens_out} tokens ({used.tokens_cached} cached)"
-    return f"{', '.join(used.models)}: {used.calls} calls, {tokens}, {used.seconds:g} s{unknown}"
+    return f"{', '.join(used.models)}: {used.calls} calls, {tokens}, {used.seconds:g} s{costs}{unknown}"

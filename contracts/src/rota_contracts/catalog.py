@@ -27,6 +27,7 @@ from rota_contracts.messages import (
     robot_state,
     run_trail,
     secrets,
+    spend,
     targets,
     trigger,
     validation,
@@ -148,6 +149,7 @@ PLAN_CHANGED         = channel("plan.changed",         plan.PlanChangedV1,      
 CONTROL_GIVEN        = channel("control.given",        control.ControlGivenV1,             stream=None,         producers="executor",        consumers="executor delivery-center")
 EXECUTOR_REPORTED    = channel("executor.reported",    executor_capacity.ExecutorReportedV1,        stream=None,         producers="executor",        consumers="scheduler")
 AUDIT_RECORDED       = channel("audit.recorded",       audit.AuditRecordedV1,              stream="FACTS",      producers="trigger-gateway", consumers="anyone")
+MODEL_CALLED         = channel("model.called",         spend.ModelCalledV1,                stream=None,         producers="executor",        consumers="anyone")
 ACTIVITY             = channel("activity.observed",    activity.ActivityV1,                stream=None,         producers="executor",        consumers="anyone")
 
 READ_TRIGGER    = question("read_trigger",    execution.ReadTrigger,    execution.TriggerReply,      to="scheduler", asked_by="trigger-gateway")
@@ -164,6 +166,7 @@ CHECK_RULES     = question("check_rules",     validation.CheckRules,    validati
 CHECK_GOALS     = question("check_goals",     learning.CheckGoals,      learning.GoalsReply,      to="learner",   asked_by="executor", timeout=60)
 REPLAY          = question("replay",          replay.ReplayExecution, replay.ReplayReply, to="executor", asked_by="trigger-gateway", timeout=30)
 READ_TRAIL      = question("read_trail",      run_trail.ReadTrail,    run_trail.TrailReply,       to="executor", asked_by="trigger-gateway", timeout=30)
+READ_SPEND      = question("read_spend",      spend.ReadSpend,        spend.SpendReply,         to="executor", asked_by="trigger-gateway", timeout=30)
 CONTROL         = question("control",         control.Control,          control.ControlReply,         to="executor",  asked_by="trigger-gateway")
 INTERVENE       = question("intervene",       control.Intervene,        control.InterveneReply,         to="executor",  asked_by="trigger-gateway")
 MAY_DELIVER     = question("may_deliver",     delivery.MayDeliver,      delivery.DeliveryPermission,     to="executor",  asked_by="delivery-center")

@@ -13,6 +13,7 @@ from learner.history import GoalsDecision
 from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.learning import UnderWay
+from rota_contracts.messages.usage import ModelCall
 
 SKIP = {"decision": "skip", "reason": "The report is out.", "execution_id": "e1"}
 MERGE = {"decision": "merge", "reason": "Half of it is out.", "execution_id": "e1", "goals": "1. Only the new leads"}
@@ -35,6 +36,16 @@ async def test_only_other_completed_runs_of_the_window_count() -> None:  # SC-13
     await learner.ran("e2")
     assert (await learner.check("e2")).decision == "proceed"
     assert learner.agents.calls == []
+
+
+async def test_the_reply_says_what_the_agents_call_took_whatever_it_decides() -> None:  # EX-63
+    call = ModelCall(model="small", cost=0.1, currency="USD")
+    for answer, decision in ((SKIP, "skip"), ("hm", "skip")):
+        learner = Learner(answer)
+        learner.agents.call = call
+        await learner.ran("e1")
+        reply = await learner.check()
+        assert (reply.decision, reply.calls) == (decision, [call])
 
 
 def framed(text: str) -> Any:

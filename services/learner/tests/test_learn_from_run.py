@@ -11,6 +11,7 @@ from learner.adapters.in_memory import InMemoryKnowledge, InMemoryLessons
 from learner.domain import RunLessons
 from rota_common.material import frame_of
 from rota_contracts.messages.learning import LearningCompletedV1, Lesson, LessonType
+from rota_contracts.messages.usage import ModelCall, Usage
 
 BADLY = {
     "role": "Lead processor",
@@ -47,6 +48,13 @@ async def test_the_agents_lessons_are_saved_and_remembered() -> None:  # LE-01, 
     assert {(lesson.execution_id, lesson.learnt_at) for lesson in fact.lessons} == {("e1", NOON)}
     assert list(learner.knowledge.kept.values()) == fact.lessons
     assert (fact.skipped, fact.error) == (None, None)
+
+
+async def test_the_fact_says_what_the_call_took_and_says_the_same_again() -> None:  # EX-63
+    learner, call = Learner(), ModelCall(model="small", usage=Usage(tokens_in=5), cost=0.1, currency="USD")
+    learner.agents.call = call
+    first, again = await learner.learn(), await learner.learn()
+    assert (first.calls, again.calls, len(learner.agents.calls)) == ([call], [call], 1)
 
 
 async def test_the_agent_sees_the_run() -> None:  # LE-01, LE-05

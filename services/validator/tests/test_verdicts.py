@@ -7,8 +7,10 @@ from services.validator.tests import harness
 
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.text import Text
+from rota_contracts.messages.usage import ModelCall
 from rota_contracts.messages.validation import Conversation, ValidationCompletedV1
 from validator.adapters.in_memory import ScriptedAgents
+from validator.judge_output import MOST_ASKS
 from validator.prompts import OUTPUT_LIMIT
 from validator.replies import GO_ON
 
@@ -171,3 +173,13 @@ async def test_an_agents_failure_is_no_verdict() -> None:
     fact = await judge(agents)
     assert fact.error == "the validation agent rota.validation failed: out of budget"
     assert not fact.verdict.passed
+
+
+async def test_the_fact_says_what_every_call_took_those_without_a_verdict_too() -> None:  # EX-63
+    class Counting:
+        async def answer(self, call: CallAgent) -> AgentReply:
+            return AgentReply(agent_id=call.assistant_id, content="Nice.", call=ModelCall(model=call.call_id))
+
+    fact = await judge(Counting(), rules=['{"type": "agent", "use": "poet", "value": "It rhymes."}', "Be kind."])
+    assert fact.error is not None
+    assert len({call.model for call in fact.calls}) == len(fact.calls) == 2 * MOST_ASKS

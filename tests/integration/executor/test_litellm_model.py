@@ -9,7 +9,7 @@ import pytest
 from executor.adapters.litellm_model import LitellmModel
 from executor.agents.connectors import Connector
 from executor.domain.conversation.chat import ChatMessage, ModelReply, Tool, ToolCall
-from executor.model_port import ContextOverflow, Prompt
+from executor.model_port import ContextOverflow, NotTaken, Prompt
 from rota_common.errors import Permanent, Transient
 from rota_common.testing.model_answers import Completion
 from rota_common.testing.openai_server import OpenAIServer, Reply, openai_server
@@ -53,6 +53,7 @@ async def test_what_passes_is_transient_and_asked_once(server: OpenAIServer, sta
     assert isinstance(error, Transient)
     assert str(error).startswith(f"model small at 127.0.0.1:{server.url.split(':')[2][:-3]} can't answer now ({status}")
     assert (error.after, len(server.asked)) == (None, 1)  # retries belong to the bus
+    assert isinstance(error, NotTaken) is (status in (409, 429, 503, 529))  # what others say may have been billed
 
 
 @pytest.mark.parametrize(
@@ -100,6 +101,7 @@ async def test_a_server_that_does_not_answer_in_time_is_transient(server: OpenAI
     server.script = never
     error = await failure(server, prompt(server, timeout=0.2))
     assert isinstance(error, Transient)
+    assert not isinstance(error, NotTaken)  # it may have been billed
     assert str(error).endswith("doesn't answer (timeout)")
     forever.set()
 
@@ -108,7 +110,7 @@ async def test_a_server_that_is_not_there_is_transient(server: OpenAIServer) -> 
     given = prompt(server)
     away = dataclasses.replace(given, connector=dataclasses.replace(given.connector, host="http://127.0.0.1:9/v1"))
     error = await failure(server, away)
-    assert isinstance(error, Transient)
+    assert isinstance(error, NotTaken)
     assert str(error) == "model small at 127.0.0.1:9 doesn't answer (connection refused)"
 
 

@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from rota_contracts.messages.trigger import Message
+from rota_contracts.messages.usage import ModelCall
 from rota_contracts.model import Json, Name, Part
 
 DEFAULT_TIMEOUT_S = 600
@@ -31,3 +32,4 @@ class AgentReply(Part):
     response: Json = None
     error: str = ""
     model: str = ""
+    call: ModelCall | None = Field(default=None, description="what the model's call took")

@@ -4,6 +4,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
+from rota_contracts.messages.usage import ModelCall
 from rota_contracts.model import Instant, Name, Part, Payload
 
 
@@ -61,6 +62,7 @@ class LearningCompletedV1(Payload):
     lessons: list[Lesson] = []
     skipped: str | None = None
     error: str | None = None
+    calls: list[ModelCall] = Field(default=[], description="what the calls of models took")
 
 
 class DedupDecision(StrEnum):
@@ -103,3 +105,4 @@ class GoalsReply(Part):
     execution_id: str | None = None
     goals: str | None = None
     into: str | None = None
+    calls: list[ModelCall] = Field(default=[], description="what the calls of models took")

@@ -29,6 +29,7 @@ class TrailStep(Part):
     calls: list[str] = Field(default=[], description="the calls that came beside the words, as name and arguments")
     characters: int = 0
     call: ModelCall | None = Field(default=None, description="model, tokens, seconds; null without a model")
+    asked: list[ModelCall] = Field(default=[], description="calls of other agents in this step: judges, the learner")
 
 
 class TrailReply(Part):

@@ -5,6 +5,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from rota_contracts.messages.text import Text
+from rota_contracts.messages.usage import ModelCall
 from rota_contracts.model import Json, Name, Part, Payload
 
 THRESHOLD = 0.6
@@ -115,3 +116,4 @@ class ValidationCompletedV1(Payload):
     task_id: str
     verdict: ValidationResult
     error: str | None = None
+    calls: list[ModelCall] = Field(default=[], description="what the judges' calls of models took")

@@ -11,6 +11,7 @@ from rota_contracts.messages.learning import LessonType
 from rota_contracts.messages.trigger import ExecutorMode, InterventionAction, TriggerType
 from rota_contracts.messages.validation import THRESHOLD
 from rota_contracts.model import Instant, Json, Name, Part
+from rota_contracts.robots.ceilings import Ceilings
 from rota_contracts.robots.clock_config import Clock, Duration
 from rota_contracts.robots.events import EventSubscription
 from rota_contracts.robots.preferences import DeliveryPreferences, ProcessName
@@ -182,6 +183,7 @@ class RobotConfig(Part):
     events: list[EventSubscription] = []
     executor: Executor = Executor()
     dedup: Dedup = Dedup()
+    ceilings: Ceilings = Field(default=Ceilings(), description="of what its calls of models may take")
     default_locale: str | None = None
 
 

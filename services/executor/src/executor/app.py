@@ -15,6 +15,9 @@ from rota_contracts.messages.executor_capacity import REPORT_S
 
 NAME = "executor"
 REMOVE_EVERY_S, STRAYS_EVERY_S = 60.0, 3600.0
+CEILINGS_S = 5.0
+"""How often to look for room for runs that wait at a ceiling, and for a changed file of them."""
+
 BROADCAST_LIMIT = 10_000
 """Broadcast signals that may wait to be handled."""
 
@@ -35,6 +38,7 @@ def build(
     service.every(REMOVE_EVERY_S, use.remove, name="remove")
     service.every(STRAYS_EVERY_S, use.remove.strays, name="strays")
     service.every(REPORT_S, use.heartbeat, name="heartbeat")
+    service.every(CEILINGS_S, use.continue_below_ceilings, name="ceilings")
     service.follow([CONTROL_GIVEN], use.send.on_control_given, name="control", limit=BROADCAST_LIMIT)
     service.on_stop(use.sweep.close)
     service.on_stop(use.heartbeat.stop)

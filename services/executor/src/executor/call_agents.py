@@ -10,10 +10,12 @@ from typing import Any
 from executor.agents.facts import facts
 from executor.agents.prompt_files import Agent, Agents
 from executor.agents.prompts import DEFAULT_LOCALE, locale_of, system
+from executor.budget_port import AtCeiling
 from executor.domain.answers.forms import echoes, in_form, without_echoes
 from executor.domain.answers.understand import understand
 from executor.domain.planning.answer import LENGTH_LIMIT
-from executor.domain.run import Run
+from executor.domain.run import CEILING, Run, Signal
+from executor.domain.spending import Payer, payer_of
 from executor.model_port import Prompt
 from executor.ports import Calls, Runs
 from executor.steps.in_window import ask_within
@@ -21,15 +23,19 @@ from executor.steps.models import Models
 from executor.worker import RENEWALS
 from rota_common.bus.rpc import STILL_WORKING_S, StillWorking
 from rota_common.clock import Clock
-from rota_common.errors import Permanent
+from rota_common.errors import Permanent, Transient
 from rota_common.json_text import extract_json
+from rota_contracts.ids import derived_id
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.trigger import ExecutorMode, Message
-from rota_contracts.model import Json
+from rota_contracts.robots.ceilings import Ceilings
 from rota_contracts.robots.robot import Robot
 
 POLL_S = 0.3
 """How often to look for the reply that another replica is working on."""
+
+CEILING_AGAIN_S = 60.0
+"""Before a call is made again that had no room below a ceiling."""
 
 UNKNOWN_ROBOT = {
     "role": "a member of the team",
@@ -144,15 +150,24 @@ class CallAgents:
 
     async def _reply(self, request: CallAgent) -> AgentReply:
         try:
-            text, response, model = await asyncio.wait_for(self._complete(request), request.timeout)
+            return await asyncio.wait_for(self._complete(request), request.timeout)
+        except AtCeiling as error:
+            await self._make_it_ask(request, error)
+            raise Transient(str(error), after=CEILING_AGAIN_S) from error
         except Permanent as error:
             return AgentReply(agent_id=request.assistant_id, error=str(error))
         except TimeoutError:
             return AgentReply(agent_id=request.assistant_id, error=f"no answer within {request.timeout:g} s")
-        return AgentReply(agent_id=request.assistant_id, content=text, response=response, model=model)
 
-    async def _complete(self, request: CallAgent) -> tuple[str, Json, str]:
-        """The answer, the JSON in it without what it copied of its form's example, and the name of its model."""
+    async def _make_it_ask(self, request: CallAgent, error: AtCeiling) -> None:
+        """The run of a call that has no room below a ceiling asks a person."""
+        if run := await self._run(request):
+            signal_id = derived_id("ceiling", run.id, run.parks, run.asks)
+            signal = Signal(id=signal_id, action=CEILING, reason=str(error), need=error.need, at=self.clock())
+            await self.runs.deliver_signal(run.id, signal)
+
+    async def _complete(self, request: CallAgent) -> AgentReply:
+        """The answer, and the JSON in it without what it copied of its form's example."""
         run = await self._run(request)
         robot = run.robot if run else await self.find_robot(request.team_id, request.member_id)
         agent_id = request.assistant_id
@@ -162,7 +177,7 @@ class CallAgents:
         if agent is None:
             raise Permanent(f"there is no agent {agent_id}: add {agent_id}.md to ROTA_AGENTS_DIR")
         model, connector = self.models.choose(
-            _mode(run, robot), request.model or "", agent.connector, team=request.team_id
+            _mode(run, robot), request.model or "", agent.connector, payer=_payer(request, run, robot)
         )
         messages = [_system(request, agent, robot, run), *request.messages]
         known = _facts(request, run) if run else {"words": request.messages[-1].text()}
@@ -170,9 +185,11 @@ class CallAgents:
         reply, _ = await ask_within(model, prompt)
         text = understand(reply).text
         if len(text) > LENGTH_LIMIT:
-            raise Permanent(f"expected at most {LENGTH_LIMIT} characters of agent {agent_id}, got {len(text)}")
+            long = f"expected at most {LENGTH_LIMIT} characters of agent {agent_id}, got {len(text)}"
+            return AgentReply(agent_id=agent_id, error=long, call=reply.call)
         own = without_echoes(text, echoes(text, messages[0].text()))
-        return text, extract_json(in_form(own)), connector.model or connector.id
+        found, name = extract_json(in_form(own)), connector.model or connector.id
+        return AgentReply(agent_id=agent_id, content=text, response=found, model=name, call=reply.call)
 
     async def _run(self, request: CallAgent) -> Run | None:
         """The execution of the call, if it is this robot's: its robot and its mode apply."""
@@ -186,6 +203,13 @@ def may_call(robot: Robot, agent_id: str) -> bool:
     """Its assistants, the agents of its phases, and those of the platform."""
     phases = {robot.phase_agent(name) for name in robot.robot_config.resources.phases}
     return agent_id.startswith(PLATFORM) or agent_id in robot.allowed_agents() | phases
+
+
+def _payer(request: CallAgent, run: Run | None, robot: Robot | None) -> Payer:
+    if run is not None:
+        return payer_of(run, request.assistant_id)
+    own = robot.robot_config.ceilings if robot else Ceilings()
+    return Payer(request.team_id, request.member_id, request.assistant_id, own=own)
 
 
 def _mode(run: Run | None, robot: Robot | None) -> ExecutorMode:

@@ -30,6 +30,7 @@ def build_handlers(use: UseCases, *, slots: int) -> Router:
     router.answer(catalog.CHECK_SLOTS, use.read.slots)
     router.answer(catalog.REPLAY, use.replay)
     router.answer(catalog.READ_TRAIL, use.steps)
+    router.answer(catalog.READ_SPEND, use.spend)
     return router
 
 
@@ -41,7 +42,7 @@ class Answers:
 
     async def validation(self, event: Event[ValidationCompletedV1]) -> None:
         data = event.data
-        verdict = VerdictGiven(data.validation_id, data.task_id, data.verdict, data.error)
+        verdict = VerdictGiven(data.validation_id, data.task_id, data.verdict, data.error, data.calls)
         await self._worker.resume(data.execution_id, verdict, sent_at=event.time)
 
     async def delivery(self, event: Event[DeliveryAcceptedV1]) -> None:
@@ -50,4 +51,4 @@ class Answers:
     async def learning(self, event: Event[LearningCompletedV1]) -> None:
         data = event.data
         result = LearningResult(lessons=data.lessons, skipped=data.skipped, error=data.error)
-        await self._worker.resume(data.execution_id, Learnt(result), sent_at=event.time)
+        await self._worker.resume(data.execution_id, Learnt(result, data.calls), sent_at=event.time)

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from executor.agents.connectors import Connector
 from executor.domain.conversation.chat import ModelReply, Tool
-from rota_common.errors import Permanent
+from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.trigger import Message
 
 OnText = Callable[[str], Awaitable[None]]
@@ -36,3 +36,7 @@ class Model(Protocol):
 
 class ContextOverflow(Permanent):
     """A model's provider refused a prompt because it is longer than the model's window."""
+
+
+class NotTaken(Transient):
+    """A model's provider didn't take the request: it bills nothing."""

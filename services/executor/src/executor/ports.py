@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Protocol
 
+from executor.budget_port import Budget, Prices
 from executor.domain.conversation.chat import Tool
 from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.situation.recent import RecentRuns
@@ -20,6 +21,7 @@ from rota_contracts.messages.execution import ExecutionPage, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
 from rota_contracts.messages.process import ProcessCall
+from rota_contracts.messages.spend import ReadSpend, SpendReply
 from rota_contracts.messages.text import INLINE_LIMIT, Text
 from rota_contracts.robots.robot import Robot
 
@@ -165,6 +167,14 @@ class RunQueries(Protocol):
         in standard mode: the others change nothing outside."""
         ...
 
+    def at_ceiling(self, *, limit: int) -> AsyncIterator[Run]:
+        """Parked runs that wait for room below a ceiling, oldest first."""
+        ...
+
+    async def spend(self, wanted: ReadSpend, *, limit: int) -> SpendReply:
+        """The sums of runs that began since then."""
+        ...
+
     async def merge_targets(self, run: Run, *, limit: int) -> Sequence[UnderWay]:
         """The robot's runs that began before this one and can take its goals (`prepare.accepts_goals`), newest
         first."""
@@ -294,4 +304,6 @@ class Adapters:
     processes: Processes
     recording_tools: Tools
     recording_processes: Processes
+    budget: Budget
+    prices: Prices
     close: Callable[[], Awaitable[None]] = _nothing

@@ -3,14 +3,19 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter
 
 from executor.domain.conversation.chat import ModelReply
+from executor.domain.outcomes import OUTCOMES, calls_of
 from executor.domain.run import JournalEntry
 from executor.ports import Blobs, RunQueries
 from executor.replay import replay
 from rota_contracts.messages.execution import excerpt
 from rota_contracts.messages.replay import Decision
 from rota_contracts.messages.run_trail import ReadTrail, TrailReply, TrailStep
+from rota_contracts.messages.usage import ModelCall
 
 SHORT, WHOLE = 300, 50_000
 """Characters of a model's words in a trail, and in that of one step. An answer stays below a message's limit."""
@@ -66,8 +71,19 @@ def _step(number: int, entry: JournalEntry, reply: str, words: str, *, limit: in
         calls=[excerpt(call, limit) for call in calls[:CALLS]],
         characters=len(said.text),
         call=entry.call,
+        asked=_asked(entry),
     )
 
+
+def _asked(entry: JournalEntry) -> list[ModelCall]:
+    if entry.kind not in ASKING:
+        return []
+    made: Any = TypeAdapter(OUTCOMES[entry.kind]).validate_python(entry.data)
+    return calls_of(made)
+
+
+ASKING = ("VerdictGiven", "GoalsCompared", "Learnt")
+"""Outcomes that other agents' calls belong to."""
 
 CALLS = 3
 """Calls of one answer that a step shows: the outcome names all."""

@@ -16,6 +16,7 @@ class Settings(ServiceSettings):
     connectors_dir: Path | None = None
     agents_dir: Path | None = None
     mcp_dir: Path | None = None
+    ceilings_file: Path | None = Field(default=None, description="YAML: what each team's calls of models may take")
     slots: int = 64
     capacity: int = Field(default=100, ge=1)
     lease: float = Field(default=4.0, gt=0)

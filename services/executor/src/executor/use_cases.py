@@ -9,13 +9,18 @@ from uuid import uuid4
 
 from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agents
+from executor.agents.team_ceilings import TeamCeilings
 from executor.call_agents import CallAgents, LeaseSettings
+from executor.continue_below_ceilings import ContinueBelowCeilings
 from executor.decide_permission import DecidePermission
 from executor.follow_robot_status import FollowRobotStatus
 from executor.heartbeat import Heartbeat
+from executor.metered_model import Meter
+from executor.observe_calls import ObserveCalls
 from executor.ports import Adapters
 from executor.publish import EventPublisher
 from executor.read_executions import ReadExecutions
+from executor.read_spending import ReadSpending
 from executor.read_steps import ReadSteps
 from executor.remove_runs import RemoveRuns
 from executor.replay import Replay
@@ -51,6 +56,8 @@ class UseCases:
     permission: DecidePermission
     replay: Replay
     steps: ReadSteps
+    spend: ReadSpending
+    continue_below_ceilings: ContinueBelowCeilings
 
     @classmethod
     def over(
@@ -61,8 +68,15 @@ class UseCases:
         environ = os.environ if environ is None else environ
         runs, publish = adapters.runs, service.publish
         connectors = Connectors(settings.connector, environ=environ, folder=settings.connectors_dir)
-        models = Models(connectors=connectors, real=adapters.model, rehearsal=adapters.rehearsal)
         agents = Agents(settings.agents_dir)
+        meter = Meter(
+            budget=adapters.budget,
+            prices=adapters.prices,
+            ceilings=TeamCeilings(settings.ceilings_file),
+            find_robot=adapters.robots.find,
+            observe=ObserveCalls(publish=publish, clock=clock),
+        )
+        models = Models(connectors=connectors, real=adapters.model, rehearsal=adapters.rehearsal, meter=meter)
         publisher = EventPublisher(publish=publish, blobs=adapters.blobs, clock=clock)
         run_step = StepRunner(
             models=models,
@@ -117,4 +131,6 @@ class UseCases:
             permission=DecidePermission(runs=runs, clock=clock),
             replay=Replay(runs=runs, blobs=adapters.blobs),
             steps=ReadSteps(runs=runs, blobs=adapters.blobs),
+            spend=ReadSpending(runs=runs),
+            continue_below_ceilings=ContinueBelowCeilings(runs=runs, meter=meter, send=send, clock=clock),
         )

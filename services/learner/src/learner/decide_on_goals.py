@@ -20,6 +20,7 @@ from learner.ports import Agents, History, Robots
 from learner.prompts import dedup_call
 from rota_common.errors import Permanent, Transient
 from rota_common.json_text import extract_json
+from rota_contracts.messages.agent import AgentReply
 from rota_contracts.messages.learning import CheckGoals, GoalsReply
 
 
@@ -72,6 +73,10 @@ class DecideOnGoals:
             answer = await self.agents.answer(dedup_call(request, history, timeout=self.timeout))
         except (Transient, Permanent) as error:
             return by_rule(request, history, f"the dedup agent {request.agent} can't be asked: {error}")
+        calls = [answer.call] if answer.call else []
+        return self._decision(request, history, answer).model_copy(update={"calls": calls})
+
+    def _decision(self, request: CheckGoals, history: Sequence[PastRun], answer: AgentReply) -> GoalsReply:
         if answer.error:
             return by_rule(request, history, f"the dedup agent {request.agent} failed: {answer.error}")
         found = answer.response if isinstance(answer.response, dict) else extract_json(answer.content)

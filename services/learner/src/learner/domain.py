@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.agent import AgentReply
 from rota_contracts.messages.learning import LearningCompletedV1, LearningRequestedV1, Lesson, LessonType, RunSummary
+from rota_contracts.messages.usage import ModelCall
 from rota_contracts.model import Json
 from rota_contracts.robots.robot import Robot
 
@@ -28,6 +29,7 @@ class RunLessons:
     at: datetime
     lessons: tuple[Lesson, ...] = ()
     error: str | None = None
+    calls: tuple[ModelCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,8 @@ def lessons_of(request: LearningRequestedV1, answer: AgentReply, found: Json, *,
         )
         for index, (kind, content) in enumerate(drafts)
     ]
-    return RunLessons(request.execution_id, request.team_id, request.member_id, rev, at, tuple(lessons), error)
+    calls = (answer.call,) if answer.call else ()
+    return RunLessons(request.execution_id, request.team_id, request.member_id, rev, at, tuple(lessons), error, calls)
 
 
 def _drafts(request: LearningRequestedV1, answer: AgentReply, found: Json) -> tuple[list[Draft], str | None]:
@@ -104,7 +107,8 @@ def _own(summary: RunSummary, types: Iterable[LessonType]) -> list[Draft]:
 
 
 def completed(request: LearningRequestedV1, found: RunLessons) -> LearningCompletedV1:
-    return _fact(request, lessons=list(found.lessons), error=found.error)
+    fact = _fact(request, lessons=list(found.lessons), error=found.error)
+    return fact.model_copy(update={"calls": [*found.calls]})
 
 
 def skipped(request: LearningRequestedV1, reason: str) -> LearningCompletedV1:

@@ -120,7 +120,7 @@ def confirmed(unsure: GoalsDecision, target: GoalsDecision | None) -> GoalsDecis
     if target is None or not ends_run(target.reply):
         return replace(unsure, sure=True)
     reason = f"it was to be merged into {unsure.reply.into}, which doesn't go on itself"
-    return replace(unsure, reply=proceed(reason), sure=True)
+    return replace(unsure, reply=proceed(reason).model_copy(update={"calls": unsure.reply.calls}), sure=True)
 
 
 def ends_run(reply: GoalsReply) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from rota_common.clock import now
 from rota_common.testing.in_memory_bus import InMemoryBus
-from rota_contracts.catalog import LIST_EXECUTIONS, READ_EXECUTION, READ_TRAIL
+from rota_contracts.catalog import LIST_EXECUTIONS, READ_EXECUTION, READ_SPEND, READ_TRAIL
 from rota_contracts.messages.execution import (
     ExecStatus,
     Execution,
@@ -23,6 +23,7 @@ from rota_contracts.messages.execution import (
 )
 from rota_contracts.messages.run_history import Intervention
 from rota_contracts.messages.run_trail import ReadTrail, TrailReply, TrailStep
+from rota_contracts.messages.spend import ReadSpend, SpendBy, SpendReply, SpendRow
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import ExecutorMode, TriggerInput, TriggerReceivedV1, TriggerType
 from rota_contracts.robots.robot import Phase
@@ -121,6 +122,23 @@ def summary() -> ExecutionSummary:
         phase=Phase.LEARNING,
         created_at=AT,
     )
+
+
+async def test_a_team_reads_its_own_spending(acme: Gateway) -> None:  # EX-63
+    asked: list[ReadSpend] = []
+
+    async def read(question: ReadSpend) -> SpendReply:
+        asked.append(question)
+        return SpendReply(rows=[SpendRow(robot="ann", calls=2)])
+
+    acme.bus.answer(READ_SPEND, read)
+    found = await acme.call("GET", "/v1/teams/acme/spend?since=2026-03-02T09:00:00Z&by=robot&by=day")
+    assert [(row["robot"], row["calls"]) for row in found.json()["rows"]] == [("ann", 2)]
+    assert (asked[0].team_id, asked[0].by) == ("acme", [SpendBy.ROBOT, SpendBy.DAY])
+    wrong = [f"/v1/teams/{rest}" for rest in ("acme/spend", "acme/spend?since=2026-03-02T09:00:00Z&by=colour")]
+    other = "/v1/teams/globex/spend?since=2026-03-02T09:00:00Z"
+    assert [(await acme.call("GET", path)).status_code for path in (*wrong, other)] == [422, 422, 403]
+    assert len(asked) == 1
 
 
 @pytest.fixture

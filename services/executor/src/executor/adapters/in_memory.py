@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from executor.adapters.in_memory_budget import ConnectorPrices, InMemoryBudget
 from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.adapters.rehearsal_model import RehearsalModel
@@ -38,6 +39,8 @@ def in_memory(*robots: Robot, **given: Any) -> Adapters:
         "processes": ScriptedProcesses(),
         "recording_tools": RecordingTools({}),
         "recording_processes": RecordingProcesses(),
+        "budget": InMemoryBudget(),
+        "prices": ConnectorPrices(),
     }
     return Adapters(**(made | given))
 

@@ -1,9 +1,10 @@
 """Reads of runs in memory, held to the same conformance cases as MongoDB."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from executor.adapters.in_memory_run_spend import summed
 from executor.domain.planning.prepare import accepts_goals
 from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.situation.recent import RecentRuns, RunExcerpt
@@ -14,6 +15,7 @@ from rota_common.page_cursor import PageCursor
 from rota_contracts.messages.execution import ExecStatus, Execution, ExecutionPage, ExecutionSummary, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
+from rota_contracts.messages.spend import ReadSpend, SpendReply
 from rota_contracts.messages.trigger import ExecutorMode
 
 
@@ -96,6 +98,16 @@ class InMemoryRunReads:
         ended = [(at, each) for each in mine if (at := each.execution.finished_at) is not None and at > since]
         newest = [each for _, each in sorted(ended, key=lambda pair: pair[0], reverse=True)]
         return RecentRuns(since, _glimpses(under_way[:limit]), _glimpses(newest[:limit]))
+
+    async def at_ceiling(self, *, limit: int) -> AsyncIterator[Run]:
+        rows = [row for row in self._apart_from(()) if row.run.ceiling is not None and row.owner is None]
+        waiting = [row for row in rows if row.run.execution.status is ExecStatus.WAITING]
+        for row in sorted(waiting, key=lambda row: row.run.execution.created_at)[:limit]:
+            yield row.read()
+
+    async def spend(self, wanted: ReadSpend, *, limit: int) -> SpendReply:
+        runs = [row.run.execution for row in self._apart_from(())]
+        return summed([run for run in runs if run.team_id == wanted.team_id], wanted, limit=limit)
 
     async def merge_targets(self, run: Run, *, limit: int) -> Sequence[UnderWay]:
         found = sorted((row.run for row in self._rows.values() if takes(row.run, run)), key=_begun, reverse=True)

@@ -3,16 +3,16 @@
 import asyncio
 import importlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import Any
 
-from executor.adapters.model_failures import causes, refused, unavailable
+from executor.adapters.model_failures import causes, not_taken, refused, unavailable
 from executor.adapters.wire_messages import wire_messages
 from executor.agents.connectors import Connector
 from executor.domain.conversation.chat import ModelReply, Tool, ToolCall, whole_characters
 from executor.domain.conversation.loop import UNREADABLE
-from executor.model_port import ContextOverflow, OnText, Prompt
+from executor.model_port import ContextOverflow, NotTaken, OnText, Prompt
 from rota_common.errors import Permanent, Transient
 from rota_common.json_text import parse_json
 from rota_common.runtime.logs import logger
@@ -38,6 +38,12 @@ class LitellmModel:
                 self._litellm = await asyncio.to_thread(importlib.import_module, "litellm")
                 self._litellm.suppress_debug_info = True
                 self._litellm.telemetry = False
+
+    async def price_list(self) -> Mapping[str, Mapping[str, Any]]:
+        """litellm's own, as it was released: it isn't fetched."""
+        await self.load()
+        prices: Mapping[str, Mapping[str, Any]] = self._litellm.model_cost
+        return prices
 
     async def complete(self, prompt: Prompt) -> ModelReply:
         await self.load()
@@ -93,7 +99,8 @@ class LitellmModel:
         if isinstance(error, openai.APIConnectionError) or _passes(status):
             reason = unavailable(prompt.connector, error, status)
             self._log.warning("model failed", reason=reason, causes=causes(error))
-            return Transient(reason, after=_retry_after(error))
+            kind = NotTaken if not_taken(error, status) else Transient
+            return kind(reason, after=_retry_after(error))
         if isinstance(error, openai.OpenAIError):
             too_long = isinstance(error, self._litellm.exceptions.ContextWindowExceededError)
             return (ContextOverflow if too_long else Permanent)(refused(prompt.connector, error, status))

@@ -42,6 +42,13 @@ def unavailable(connector: Connector, error: BaseException, status: object) -> s
     return f"{_model(connector)} doesn't answer ({type(error).__name__})"
 
 
+def not_taken(error: BaseException, status: object) -> bool:
+    """Has the provider surely not begun an answer? Where that is open, it may bill one."""
+    if status in (409, 425, 429, 503, 529) and _from_server(error):
+        return True
+    return any(isinstance(each, ConnectionRefusedError | socket.gaierror) for each in _chain(error))
+
+
 def refused(connector: Connector, error: BaseException, status: object) -> str:
     """A failure that stays; with the provider's words, without the key."""
     text = str(getattr(error, "message", error)).replace(connector.key or "\0", "[REDACTED]")

@@ -37,6 +37,8 @@ async def make_indexes(database: Database, *, keep: timedelta) -> None:
     await runs.create_index(ended, partialFilterExpression={FINISHED_AT: {"$type": "string"}})
     under_way = {"status": {"$in": UNDER_WAY}}
     await runs.create_index(alive, name="under_way", partialFilterExpression=under_way)
+    waiting = {"run.ceiling": {"$type": "object"}}
+    await runs.create_index("created_at", name="at_ceiling", partialFilterExpression=waiting)
     of_status = [("team_id", ASCENDING), ("status", ASCENDING), *NEWEST]
     await runs.create_index(of_status, name="of_status", partialFilterExpression={"over_at": {"$type": "date"}})
     await _after_earlier_versions(runs)

@@ -48,6 +48,7 @@ EXCERPT = {
     "run.execution.interventions": 1,
 }
 BY_CLOCK = {"run.execution.trigger.type": TriggerType.CLOCK}
+AT_CEILING = {"run.ceiling": {"$type": "object"}, "status": ExecStatus.WAITING}
 FINISHED_AT = "run.execution.finished_at"
 MERGE_TARGET = {"status": 1, "run.execution.goals.content": 1, "run.execution.trigger": 1}
 

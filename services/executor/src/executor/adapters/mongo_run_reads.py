@@ -11,6 +11,7 @@ from executor.adapters.mongo_run_documents import execution_fields, read
 from executor.adapters.mongo_run_indexes import CALLBACK_ID, NEWEST
 from executor.adapters.mongo_run_pages import page_of
 from executor.adapters.mongo_run_queries import (
+    AT_CEILING,
     EXCERPT,
     FINISHED_AT,
     MERGE_TARGET,
@@ -24,6 +25,7 @@ from executor.adapters.mongo_run_queries import (
     under_way_beside,
 )
 from executor.adapters.mongo_run_segments import MongoRunSegments
+from executor.adapters.mongo_run_spend import spend_of
 from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.situation.recent import RecentRuns, RunExcerpt
 from rota_common.errors import Unreadable
@@ -33,6 +35,7 @@ from rota_common.stores.set_aside import SetAside
 from rota_contracts.messages.execution import ExecutionPage, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
+from rota_contracts.messages.spend import ReadSpend, SpendReply
 
 T = TypeVar("T")
 
@@ -85,6 +88,15 @@ class MongoRunReads:
         ended = self._runs.find(ended_since(run, since), EXCERPT).sort(FINISHED_AT, DESCENDING)
         begun, over = await asyncio.gather(*(self._excerpts(each.limit(limit)) for each in (under_way, ended)))
         return RecentRuns(since, begun, [each for each in over if each.finished_at and each.finished_at > since])
+
+    async def at_ceiling(self, *, limit: int) -> AsyncIterator[Run]:
+        wanted = {**AT_CEILING, "owner": None, **self._aside.readable}
+        found = self._runs.find(wanted, STATE).sort("created_at", ASCENDING).limit(limit)
+        async for run in self._aside.readable_of(found, read):
+            yield run
+
+    async def spend(self, wanted: ReadSpend, *, limit: int) -> SpendReply:
+        return await spend_of(self._runs, wanted, limit=limit)
 
     async def merge_targets(self, run: Run, *, limit: int) -> Sequence[UnderWay]:
         found = self._runs.find(merge_targets_of(run), MERGE_TARGET).sort(NEWEST)

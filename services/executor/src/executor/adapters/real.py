@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from executor.adapters.litellm_model import LitellmModel
+from executor.adapters.litellm_prices import LitellmPrices
 from executor.adapters.mcp_servers import load_servers
 from executor.adapters.mcp_tools import McpTools
+from executor.adapters.mongo_budget import MongoBudget
 from executor.adapters.mongo_calls import MongoCalls
 from executor.adapters.mongo_runs import MongoRuns
 from executor.adapters.nats_processes import NatsProcesses
@@ -33,7 +35,9 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
     files = TeamFiles(attachments=Attachments(service.bus), ask=service.ask, clock=service.runtime.clock)
     tools = McpTools(servers, secrets=asked_of_the_gateway(service.ask), files=files)
     service.on_start(runs.prepare)
+    budget = MongoBudget(mongo.database)
     service.on_start(calls.prepare)
+    service.on_start(budget.prepare)
     service.probe("mongo", mongo.ping)
     if settings.connector != REHEARSAL:
         service.on_start(model.load)
@@ -53,5 +57,7 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
         processes=NatsProcesses(service.bus),
         recording_tools=RecordingTools({server.id: server.teams for server in servers.values()}),
         recording_processes=RecordingProcesses(),
+        budget=budget,
+        prices=LitellmPrices(model),
         close=close,
     )

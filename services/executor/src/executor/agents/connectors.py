@@ -9,12 +9,14 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from executor.agents.operator_files import ALL_TEAMS, OperatorFile, Teams, allows
+from executor.agents.prices import Price
 from executor.domain.context.budget import COMPACT_AT, DEFAULT_WINDOW, window_of
 from rota_common.errors import Permanent
 from rota_common.secrets import MissingSecret, resolve
 
 BUILT_IN = Path(__file__).parents[1] / "connectors"
 REHEARSAL = "rehearsal"
+MAX_OUTPUT = 4096
 
 
 class ConnectorFileError(ValueError):
@@ -25,6 +27,8 @@ class Options(BaseModel):
     """`model`, `key` and `host` may be `$ENV.NAME`; `default_model` holds where that variable isn't set.
 
     `context_window` in tokens, 0 = 200,000; `max_history_share`: of it, from which a conversation is compacted.
+    `price`: of a million tokens; without one, that of litellm's list, for a model at its provider's own address.
+    `max_output`: tokens of an answer, where a ceiling holds and neither `parameters` nor the agent limit them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -37,6 +41,8 @@ class Options(BaseModel):
     parameters: dict[str, Any] = {}
     context_window: int = 0
     max_history_share: float = Field(default=COMPACT_AT, gt=0, le=1)
+    price: Price | None = None
+    max_output: int = Field(default=MAX_OUTPUT, gt=0)
 
 
 class ConnectorFile(OperatorFile):
@@ -61,6 +67,8 @@ class Connector:
     capabilities: dict[str, bool | str] = field(default_factory=dict)
     window: int = DEFAULT_WINDOW
     history_share: float = COMPACT_AT
+    price: Price | None = None
+    max_output: int = MAX_OUTPUT
 
     @property
     def streams(self) -> bool:
@@ -130,6 +138,8 @@ def _read(path: Path, environ: Mapping[str, str]) -> Connector:
         capabilities=options.capabilities,
         window=window_of(options.context_window),
         history_share=options.max_history_share,
+        price=options.price,
+        max_output=options.max_output,
     )
 
 

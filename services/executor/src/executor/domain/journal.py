@@ -1,7 +1,7 @@
 """The journal: each change of a run is applied together with its entry, so that a run can be replayed."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from pydantic_core import to_jsonable_python
@@ -9,7 +9,7 @@ from pydantic_core import to_jsonable_python
 from executor.domain import lifecycle
 from executor.domain.answers.understand import VERSION
 from executor.domain.conversation.chat import Tool
-from executor.domain.outcomes import Outcome
+from executor.domain.outcomes import Outcome, calls_of
 from executor.domain.planning.arguments import outline
 from executor.domain.run import JournalEntry, Run
 from executor.domain.signals import control
@@ -63,7 +63,7 @@ def record_outcome(
         understanding=VERSION if said else 0,
         call=call,
     )
-    return _append(_sized(counted(noted(after, new_notes), call), said), entry)
+    return _append(_sized(counted(noted(after, new_notes), outcome, call, now=now), said), entry)
 
 
 def _sized(run: Run, said: Text | None) -> Run:
@@ -82,8 +82,13 @@ def noted(run: Run, notes: Sequence[str]) -> Run:
     return run.with_execution(notes=[*run.execution.notes, *notes]) if notes else run
 
 
-def counted(run: Run, call: ModelCall | None) -> Run:
-    return run.with_execution(usage=run.execution.usage.plus(call)) if call else run
+def counted(run: Run, outcome: Outcome, call: ModelCall | None, *, now: datetime) -> Run:
+    """The run with what the outcome's calls of models took: its own, and those of judges and of the learner."""
+    calls = [*([call] if call else []), *calls_of(outcome)]
+    usage = run.execution.usage
+    for each in calls:
+        usage = usage.plus(each, day=now.astimezone(UTC).date().isoformat())
+    return run.with_execution(usage=usage) if calls else run
 
 
 def record_signals(run: Run, *, now: datetime) -> Run:

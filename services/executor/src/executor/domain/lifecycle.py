@@ -5,9 +5,11 @@ Both are pure. After any crash the stored run and `next_step` say how to go on; 
 
 from datetime import datetime, timedelta
 
+from executor.domain import spending
 from executor.domain.context import contexts
 from executor.domain.outcomes import (
     CallsBegun,
+    CeilingReached,
     Compacted,
     DeliveryTaken,
     GoalsCompared,
@@ -140,12 +142,10 @@ def apply(run: Run, outcome: Outcome, *, now: datetime, began: datetime | None =
     if isinstance(outcome, Overflowed | Compacted):
         return contexts.apply(run, outcome) if contexts.expected(next_step(run), outcome) else run
     match outcome:
-        case Unusable(reason):
-            changed = _unusable(run, reason, now)
+        case Unusable() | StepFailed() | CeilingReached():
+            changed = _not_done(run, outcome, now)
         case StepDelayed(reason, after):
             changed = _delayed(run, reason, timedelta(seconds=retry_after if after is None else after), now)
-        case StepFailed(reason):
-            changed = fail(run, reason, now)
         case progressed:
             if not _expected(run, progressed):
                 return run
@@ -271,6 +271,16 @@ def _expected(run: Run, outcome: Progressed) -> bool:
             return phase is Phase.LEARNING and run.execution.learning is None
         case about_task:
             return phase is Phase.RUN and tasks.current(run) is not None and tasks.awaited(run, about_task)
+
+
+def _not_done(run: Run, outcome: Unusable | StepFailed | CeilingReached, now: datetime) -> Run:
+    match outcome:
+        case Unusable(reason):
+            return _unusable(run, reason, now)
+        case StepFailed(reason):
+            return fail(run, reason, now)
+        case CeilingReached(question, need):
+            return spending.at_ceiling(run, question, need, now)
 
 
 def _unusable(run: Run, reason: str, now: datetime) -> Run:

@@ -2,6 +2,7 @@
 
 from executor.domain.outcomes import (
     CallsBegun,
+    CeilingReached,
     GoalsGiven,
     GoalsSet,
     Inspired,
@@ -84,6 +85,8 @@ def _of_failure(outcome: Outcome) -> str:
             return f"can't be used: {reason}"
         case StepFailed(reason):
             return f"failed: {reason}"
+        case CeilingReached(question):
+            return f"asks for room below a ceiling: {question}"
         case StepDelayed(reason):
             return f"to be tried again: {reason}"
     return ""

@@ -3,13 +3,14 @@
 from dataclasses import dataclass, field
 from typing import get_args
 
-from executor.domain.run import Situation
+from executor.domain.run import Need, Situation
 from rota_contracts.messages.conversation import MadeFile, Round, ToolUse
 from rota_contracts.messages.delivery import DeliveryContent, DeliveryResult
 from rota_contracts.messages.execution import Goals, InspirationReport, LearningResult, Task
 from rota_contracts.messages.learning import GoalsReply, Lesson
 from rota_contracts.messages.memory import SharedEntry
 from rota_contracts.messages.text import Text
+from rota_contracts.messages.usage import ModelCall
 from rota_contracts.messages.validation import RulesReply, ValidationResult
 
 
@@ -172,6 +173,7 @@ class VerdictGiven:
     task_id: str
     verdict: ValidationResult
     error: str | None
+    calls: list[ModelCall] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -182,6 +184,7 @@ class DeliveryTaken:
 @dataclass(frozen=True)
 class Learnt:
     result: LearningResult
+    calls: list[ModelCall] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -196,6 +199,14 @@ class StepFailed:
     """The step can't be done: a refusal, or failures for too long."""
 
     reason: str
+
+
+@dataclass(frozen=True)
+class CeilingReached:
+    """The step's call of a model, which may take `need`, has no room below a ceiling: a person is asked."""
+
+    question: str
+    need: Need
 
 
 @dataclass(frozen=True)
@@ -226,7 +237,18 @@ Progressed = (
 )
 """The step is done."""
 
-Outcome = Progressed | Overflowed | Compacted | Unusable | StepFailed | StepDelayed
+Outcome = Progressed | Overflowed | Compacted | Unusable | StepFailed | StepDelayed | CeilingReached
 
 OUTCOMES: dict[str, type[object]] = {kind.__name__: kind for kind in get_args(Outcome)}
 """Every outcome by its name, as the journal writes it."""
+
+
+def calls_of(outcome: Outcome) -> list[ModelCall]:
+    """What other agents' calls took that belong to this outcome: judges, the learner."""
+    match outcome:
+        case VerdictGiven(calls=calls) | Learnt(calls=calls):
+            return calls
+        case GoalsCompared(answer):
+            return answer.calls
+        case _:
+            return []

@@ -16,6 +16,7 @@ from rota_contracts.model import Instant, Json, Part
 from rota_contracts.robots.robot import Robot
 
 DEADLINE, CALLBACK = "deadline", "callback"
+CEILING, ROOM = "ceiling", "room"
 
 
 def deadline_id(parks: int | str) -> str:
@@ -34,12 +35,21 @@ class Waiting(StrEnum):
     SLOT = "slot"
 
 
+class Need(Part):
+    """What a call of a model may take at most. `money` in billionths of `currency`; null where there is no price."""
+
+    tokens: int = 0
+    money: int | None = None
+    currency: str = ""
+
+
 class Signal(Part):
     """A signal to a run under way; it stays in the run's inbox until it is applied.
 
-    `action`: pause, resume, stop, deadline, callback, or an intervention's. `merged`: the run whose goals these are.
-    `callback`: the call whose result this is, its `output` or its `error`. `of_robot`: a pause or resume of all runs
-    of the robot; `rev`: the revision of its definition whose status asks for it.
+    `action`: pause, resume, stop, deadline, callback, ceiling, room, or an intervention's. `merged`: the run whose
+    goals these are. `callback`: the call whose result this is, its `output` or its `error`. `of_robot`: a
+    pause or resume of all runs of the robot; `rev`: the revision of its definition whose status asks for it. `need`: of
+    a judge's call or the learner's that has no room below a ceiling.
     """
 
     id: str
@@ -54,6 +64,7 @@ class Signal(Part):
     error: str | None = None
     of_robot: bool = False
     rev: int | None = None
+    need: Need | None = None
     at: Instant
 
     def text(self) -> str:
@@ -174,6 +185,7 @@ class Run(Part):
     cancelled: str | None = Field(default=None, description="why it is to stop")
     paused: bool = False
     held: bool = Field(default=False, description="paused with its robot, as long as that is")
+    ceiling: Need | None = Field(default=None, description="it waits for room below a ceiling: so much")
     status_rev: int = Field(default=0, description="the robot's revision whose status was followed last")
     parks: int = 0
     granted: int = 0

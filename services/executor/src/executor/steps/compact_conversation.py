@@ -9,6 +9,7 @@ from executor.domain.context import compaction, contexts
 from executor.domain.conversation.messages import references
 from executor.domain.outcomes import Compacted
 from executor.domain.run import Run
+from executor.domain.spending import payer_of
 from executor.domain.steps import Compact
 from executor.model_port import Prompt
 from executor.ports import Blobs
@@ -18,6 +19,7 @@ from rota_common.errors import Permanent, Transient
 from rota_common.material import frame_of
 from rota_common.runtime.logs import logger
 from rota_contracts.messages.execution import Task, excerpt
+from rota_contracts.messages.usage import ModelCall
 
 TRIES = 3
 """Of a summary, before the conversation goes on without one."""
@@ -32,29 +34,29 @@ class CompactConversation:
     models: Models
     blobs: Blobs
 
-    async def __call__(self, run: Run, step: Compact, agent: Agent) -> Compacted:
+    async def __call__(self, run: Run, step: Compact, agent: Agent) -> tuple[Compacted, ModelCall | None]:
         of, planned = contexts.of_step(step), (step.turn, step.rounds)
-        summary = await self._summary(run, step, agent)
+        summary, call = await self._summary(run, step, agent)
         place = planned
         if not summary:
             turns, context = contexts.turns_of(run, of), contexts.context_of(run, of)
             place = compaction.place_without_summary(turns, context, planned)
         _log.info("conversation compacted", execution_id=run.id, of=of, turn=place[0], round=place[1])
-        return Compacted(of, summary, *place)
+        return Compacted(of, summary, *place), call
 
-    async def _summary(self, run: Run, step: Compact, agent: Agent) -> str:
+    async def _summary(self, run: Run, step: Compact, agent: Agent) -> tuple[str, ModelCall | None]:
         try:
-            execution = run.execution
-            model, connector = self.models.choose(execution.executor_mode, agent.connector, team=execution.team_id)
+            mode, payer = run.execution.executor_mode, payer_of(run, agent.id)
+            model, connector = self.models.choose(mode, agent.connector, payer=payer)
             reply, _ = await ask_within(model, await self._prompt(run, step, agent, connector))
         except Transient:
             if run.failures + 1 < TRIES:
                 raise
-            return ""
+            return "", None
         except Permanent as error:
             _log.warning("no summary of a conversation", execution_id=run.id, reason=str(error))
-            return ""
-        return excerpt(understand(reply).text.strip(), compaction.SUMMARY_CHARS)
+            return "", None
+        return excerpt(understand(reply).text.strip(), compaction.SUMMARY_CHARS), reply.call
 
     async def _prompt(self, run: Run, step: Compact, agent: Agent, connector: Connector) -> Prompt:
         of, frame = contexts.of_step(step), frame_of(run.id, "compact", step.step_id)

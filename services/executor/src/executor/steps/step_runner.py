@@ -10,17 +10,19 @@ from executor.agents.connectors import Connector
 from executor.agents.facts import facts
 from executor.agents.prompt_files import Agent, Agents
 from executor.agents.prompts import for_phase, for_task, phase_frame, task_frame
+from executor.budget_port import AtCeiling
 from executor.domain.answers.understand import understand
 from executor.domain.conversation.ask_person import ASK_PERSON
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.conversation.loop import CAP
 from executor.domain.lifecycle import is_last_attempt
-from executor.domain.outcomes import Outcome, Overflowed, StepDelayed, StepFailed
+from executor.domain.outcomes import CeilingReached, Outcome, Overflowed, StepDelayed, StepFailed
 from executor.domain.planning import plain_request
 from executor.domain.planning.answer import thinking_of
 from executor.domain.planning.interpret import interpret
 from executor.domain.planning.resources import assistants
 from executor.domain.run import Run, Situation
+from executor.domain.spending import payer_of
 from executor.domain.steps import (
     AskAgent,
     BeginCalls,
@@ -99,6 +101,8 @@ class StepRunner:
             result = StepResult(StepFailed(str(error)))
         except Transient as error:
             result = StepResult(StepDelayed(str(error), error.after))
+        except AtCeiling as error:
+            result = StepResult(CeilingReached(str(error), error.need))
         yield result
 
     async def _carry_out(
@@ -246,7 +250,8 @@ class StepRunner:
             agent = self.agents.assistant(step.of.executor_id, team=team)
         else:
             _, agent = self._phase_agent(run, step.of)
-        return StepResult(await self.compact(run, step, agent))
+        compacted, call = await self.compact(run, step, agent)
+        return StepResult(compacted, call=call)
 
     async def _with_media(
         self, run: Run, messages: list[Message], connector: Connector, *step: str | Phase
@@ -282,8 +287,7 @@ class StepRunner:
         return not closing and not run.attempts and not plain_request.is_request(run, task)
 
     def _model(self, run: Run, agent: Agent) -> tuple[Model, Connector]:
-        execution = run.execution
-        return self.models.choose(execution.executor_mode, agent.connector, team=execution.team_id)
+        return self.models.choose(run.execution.executor_mode, agent.connector, payer=payer_of(run, agent.id))
 
     async def _tools_of(self, run: Run, agent: Agent) -> Sequence[Tool]:
         """The robot's tools that this assistant may use."""

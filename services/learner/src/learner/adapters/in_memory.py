@@ -9,21 +9,23 @@ from learner.history import GoalsDecision, PastRun
 from learner.ports import Adapters, Agents
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.learning import Lesson
+from rota_contracts.messages.usage import ModelCall
 from rota_contracts.robots.robot import Robot
 
 Kept = TypeVar("Kept", RunLessons, PastRun, GoalsDecision)
 
 
 class ScriptedAgents:
-    """Every agent returns the same answer; `calls` are all calls."""
+    """Every agent returns the same answer, which took `call`; `calls` are all calls."""
 
     def __init__(self, content: str = "", *, error: str = "") -> None:
         self.content, self.error = content, error
         self.calls: list[CallAgent] = []
+        self.call: ModelCall | None = None
 
     async def answer(self, call: CallAgent) -> AgentReply:
         self.calls.append(call)
-        return AgentReply(agent_id=call.assistant_id, content=self.content, error=self.error)
+        return AgentReply(agent_id=call.assistant_id, content=self.content, error=self.error, call=self.call)
 
 
 class InMemoryLessons:

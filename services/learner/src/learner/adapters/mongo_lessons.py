@@ -1,4 +1,4 @@
-"""Lessons in MongoDB, one document per run: `{_id: <execution id>, team, member, rev, at, lessons, error}`."""
+"""Lessons in MongoDB, one document per run: `{_id: <execution id>, team, member, rev, at, lessons, error, calls}`."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime
@@ -9,6 +9,7 @@ from learner.adapters.mongo_retention import INDEX, remove_before, robots_with_o
 from learner.domain import AgedRobot, RunLessons
 from rota_common.stores.mongo import Database, Document
 from rota_contracts.messages.learning import Lesson
+from rota_contracts.messages.usage import ModelCall
 
 
 class MongoLessons:
@@ -52,10 +53,12 @@ def _document(lessons: RunLessons) -> Document:
         "at": lessons.at,
         "lessons": [lesson.model_dump() | {"type": str(lesson.type)} for lesson in lessons.lessons],
         "error": lessons.error,
+        "calls": [call.model_dump() for call in lessons.calls],
     }
 
 
 def _run_lessons(document: Document) -> RunLessons:
     lessons = tuple(Lesson.model_validate(lesson) for lesson in document["lessons"])
     names = (document["team"], document["member"])
-    return RunLessons(document["_id"], *names, document["rev"], document["at"], lessons, document["error"])
+    calls = tuple(ModelCall.model_validate(call) for call in document.get("calls", ()))
+    return RunLessons(document["_id"], *names, document["rev"], document["at"], lessons, document["error"], calls)

@@ -7,8 +7,18 @@ from rota_contracts.roles import Role
 ALLOWED: Mapping[Role, tuple[str, ...]] = {
     Role.VIEWER: (
         *("list_robots", "read_robot", "read_robot_status", "read_next_runs", "check_clock"),
-        *("list_executions", "read_execution", "read_trail", "read_delivery", "read_trigger", "read_event", "follow"),
+        *(
+            "list_executions",
+            "read_execution",
+            "read_trail",
+            "read_spend",
+            "read_delivery",
+            "read_trigger",
+            "read_event",
+            "follow",
+        ),
         *("list_plans", "list_sources", "read_source", "read_source_log", "list_keys", "list_subscriptions"),
+        *("read_spend",),
         *(
             "list_deliveries",
             "read_delivery_request",

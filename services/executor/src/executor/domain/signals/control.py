@@ -6,9 +6,10 @@ Pure. A signal takes effect at the next step, and leaves a public record with it
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
+from executor.domain import spending
 from executor.domain.phases import time_limit, timed
 from executor.domain.planning import prepare
-from executor.domain.run import CALLBACK, DEADLINE, Run, Signal, Waiting
+from executor.domain.run import CALLBACK, CEILING, DEADLINE, ROOM, Run, Signal, Waiting
 from executor.domain.signals import callbacks, interventions
 from executor.domain.tasks import tasks
 from rota_contracts.messages.control import ControlAction
@@ -136,6 +137,24 @@ def _deadline(run: Run, signal: Signal, now: datetime) -> Applied:
     return run.with_execution(error=reason, phase=Phase.LEARNING, deadline_at=None), "fails"
 
 
+def _at_ceiling(run: Run, signal: Signal, now: datetime) -> Applied:
+    """A judge's call or the learner's has no room: the run asks, if it waits for that and asks nothing yet."""
+    if signal.need is None or run.execution.question is not None or run.waiting is Waiting.NOTHING:
+        return run, "nothing to do: it doesn't wait for that"
+    return spending.at_ceiling(run, signal.reason, signal.need, now), "waits for room below a ceiling"
+
+
+def _room(run: Run, signal: Signal, now: datetime) -> Applied:
+    """There may be room below the ceiling that the run has reached: it tries again."""
+    if run.ceiling is None:
+        return run, "nothing to do: it waits for no ceiling"
+    return spending.tries_again(run), "tries again"
+
+
+def _instruct(run: Run, signal: Signal, now: datetime) -> Applied:
+    return interventions.instruct(run, signal, now) if run.ceiling is None else _room(run, signal, now)
+
+
 def _unknown(run: Run, signal: Signal, now: datetime) -> Applied:
     return run, f"refused: a run under way has no action {signal.action}"
 
@@ -146,6 +165,8 @@ EFFECTS: dict[str, Callable[[Run, Signal, datetime], Applied]] = {
     ControlAction.STOP: _stop,
     DEADLINE: _deadline,
     CALLBACK: callbacks.apply_result,
+    CEILING: _at_ceiling,
+    ROOM: _room,
     InterventionAction.TASK_ADD: interventions.add_task,
     InterventionAction.TASK_CANCEL: interventions.cancel_task,
     InterventionAction.TASK_UPDATE: interventions.update_task,
@@ -153,6 +174,6 @@ EFFECTS: dict[str, Callable[[Run, Signal, datetime], Applied]] = {
     InterventionAction.GOAL_ADJUST: interventions.change_goals,
     InterventionAction.GOAL_COMPLETE: interventions.end_goal,
     InterventionAction.GOAL_CANCEL: interventions.end_goal,
-    InterventionAction.INSTRUCT: interventions.instruct,
+    InterventionAction.INSTRUCT: _instruct,
 }
 """The effect of each signal."""

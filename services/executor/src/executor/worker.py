@@ -125,7 +125,7 @@ class RunWorker:
                 await self._unclaimed(found, must_claim=answer is not None or grant > 0, from_sweeper=from_sweeper)
             return
         run, epoch = claimed
-        if not run.recalled:  # its first worker may have died before it published the start
+        if saving.without_answers(run):  # its first worker may have died before it published the start
             await self.publisher.started(run)
         now = self.clock()
         run = journal.record_signals(journal.record_taken_over(run, now=now), now=now)

@@ -27,3 +27,11 @@ def needed_after(run: Run, outcome: Outcome) -> bool:
     delayed step as well."""
     delayed = run.retry_at is not None and not isinstance(outcome, Used)
     return not delayed and isinstance(lifecycle.next_step(run), Work)
+
+
+def without_answers(run: Run) -> bool:
+    """Is no answer of a model saved yet, so that the run has hardly begun?"""
+    execution = run.execution
+    if execution.inspiration is not None or execution.results:
+        return False
+    return execution.goals is None or plain_request.is_plain(run)

@@ -219,11 +219,12 @@ class StepHarness:
         """The run after its next step."""
         step = lifecycle.next_step(run)
         self.steps.append(step)
+        began = self.clock()
         if not isinstance(step, AskAgent | RunTurn | BeginCalls | MakeCalls | Compact):
             return journal.record_outcome(run, outcome_of(run, step), now=self.clock())
         async for result in self.run_step(run, step):
             given: Any = {"said": result.reply, "tools": result.tools, "notes": result.problems, "call": result.call}
-            run = journal.record_outcome(run, result.outcome, now=self.clock(), **given)
+            run = journal.record_outcome(run, result.outcome, now=self.clock(), began=began, **given)
         return run
 
     async def until(self, run: Run, stop: Callable[[Run], bool]) -> Run:

@@ -62,6 +62,8 @@ def test_lines_and_tables_in_a_prompt_are_no_front_matter() -> None:
             r"max_iterations in the front matter of mine\.md to be 1 to 100, got 0",
         ),
         ("---\nmax_iterations: true\n---\nprompt", r"max_iterations .* got True"),
+        ("---\ntimeout: 0\n---\nprompt", r"timeout in the front matter of mine\.md to be seconds, up to 3600, got 0"),
+        ("---\ntimeout: 5m\n---\nprompt", r"timeout .* got '5m'"),
         ("---\ntools: web\n---\nprompt", r"expected tools in the front matter of mine\.md to be a list .* got 'web'"),
         ("---\nconnector: x\nprompt", r"the front matter of mine\.md has no end"),
     ],

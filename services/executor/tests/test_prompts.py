@@ -15,7 +15,7 @@ from executor.domain.run import Run
 from executor.domain.situation.wording import clock_text, given_input
 from executor.domain.steps import RunTurn
 from rota_common.testing.samples import NOON, a_robot
-from rota_contracts.messages.execution import TaskResult, TaskStatus
+from rota_contracts.messages.execution import InspirationReport, TaskResult, TaskStatus
 from rota_contracts.messages.learning import Lesson, LessonType
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import Message, TriggerInput
@@ -210,10 +210,21 @@ def test_a_task_sees_its_expected_output() -> None:  # EX-16 EX-18
         assert part in last.text()
 
 
-def test_the_report_to_deliver_is_written_from_the_results() -> None:  # DC-03
-    run = with_results({"task-1": "fifteen leads"}, task_1=TaskStatus.COMPLETED)
-    _, question = asked(run, Phase.DELIVERY)
-    assert 'name="results">\n### Step 1\nfifteen leads\n</material' in question
+def test_the_report_to_deliver_is_written_from_all_that_the_run_knows() -> None:  # DC-03 DC-15
+    run = with_results({"task-1": "fifteen leads"}, task_1=TaskStatus.COMPLETED, task_2=TaskStatus.FAILED)
+    failed = run.execution.results[1].model_copy(update={"error": "no access to the archive"})
+    report = InspirationReport(clock=clock_context(NOON), content="## Summary\nquiet")
+    run = run.with_execution(results=[run.execution.results[0], failed], inspiration=report)
+    head, question = asked(run, Phase.DELIVERY)
+    parts = {
+        "robot": "Sales Analyst" in head and "Never invent figures" in head,
+        "trigger": '"company": "Globex"' in question,
+        "inspiration": 'name="report">\n## Summary\nquiet\n</material' in question,
+        "goals": "<goals>\n## Goals\n1. Score it\n</goals>" in question,
+        "tasks": "- Step 1: completed\n- Step 2: failed (no access to the archive)\n- Step 3: not begun" in question,
+        "results": 'name="results">\n### Step 1\nfifteen leads\n</material' in question,
+    }
+    assert [name for name, there in parts.items() if not there] == []
 
 
 @pytest.mark.parametrize("role", ["system", "assistant", "tool"])

@@ -178,11 +178,8 @@ async def test_a_dry_run_is_not_saved_before_something_leaves() -> None:
     await dry.worker.start(new_run(executor_mode="dryrun"))
     assert saved == []
     await standard.worker.start(new_run())
-    assert [run.execution.phase for run in saved] == [
-        "tasks",
-        "run",
-        "run",
-    ]  # goals, plan, result: no model is asked twice
+    phases = [run.execution.phase for run in saved]  # lessons, goals, plan, result, verdict
+    assert phases == ["goals", "tasks", "run", "run", "delivery"]  # no model is asked twice, or with other words
 
 
 @pytest.mark.parametrize("slow", [RecallLessons, RunTurn], ids=["the first step", "a later one"])

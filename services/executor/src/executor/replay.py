@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -104,8 +105,7 @@ def _signal(entry: JournalEntry, inbox: Mapping[str, Signal]) -> Signal:
 
 def _outcome(run: Run, entry: JournalEntry, reply: str) -> Outcome:
     if entry.said is None:
-        made: Any = TypeAdapter(OUTCOMES[entry.kind]).validate_python(entry.data)
-        outcome: Outcome = made
+        outcome: Outcome = _adapter(entry.kind).validate_python(entry.data)
         return outcome
     step = lifecycle.next_step(run)
     if not isinstance(step, AskAgent | RunTurn):
@@ -113,6 +113,12 @@ def _outcome(run: Run, entry: JournalEntry, reply: str) -> Outcome:
     tools = [_tool(*kept) for kept in entry.tools]
     said = ModelReply.model_validate_json(reply)
     return interpret(run, step, said, tools, texts_again(run, entry.understanding), version=entry.understanding)
+
+
+@cache
+def _adapter(kind: str) -> TypeAdapter[Any]:
+    """Of one kind of outcome: an adapter takes a millisecond to make."""
+    return TypeAdapter(OUTCOMES[kind])
 
 
 def _tool(name: str, server: str, tool: str, idempotent: bool, parameters: dict[str, Any] | None = None) -> Tool:

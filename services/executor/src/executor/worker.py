@@ -9,8 +9,8 @@ from random import Random
 from typing import cast
 
 from executor.active_runs import ActiveRuns, StepCancelled
-from executor.domain import journal, lifecycle
-from executor.domain.outcomes import Outcome, Progressed, Recalled, RulesAnswered, Used
+from executor.domain import journal, lifecycle, saving
+from executor.domain.outcomes import Outcome, Progressed
 from executor.domain.run import Run
 from executor.domain.steps import (
     Done,
@@ -34,7 +34,6 @@ from rota_common.errors import Transient
 from rota_common.retries import backoff
 from rota_common.runtime.logs import logger
 from rota_common.runtime.metrics import ORPHANED
-from rota_contracts.messages.trigger import ExecutorMode
 
 RENEWALS = 4
 """A claim is renewed so many times within its lease: three in a row may come late or get lost."""
@@ -125,7 +124,7 @@ class RunWorker:
                 await self._unclaimed(found, must_claim=answer is not None or grant > 0, from_sweeper=from_sweeper)
             return
         run, epoch = claimed
-        if not run.recalled:  # its first worker may have died before it published the start
+        if saving.without_answers(run):  # its first worker may have died before it published the start
             await self.publisher.started(run)
         now = self.clock()
         run = journal.record_signals(journal.record_taken_over(run, now=now), now=now)
@@ -201,9 +200,11 @@ class RunWorker:
 
     async def _work(self, run: Run, epoch: int, step: Work) -> Run:
         """The run after one step, saved where that matters; a stop cancels the step and is applied at once."""
+        if saving.needed_before(run, step):
+            run = await self.runs.save(run, epoch)
         await self.publisher.step_started(run, step)
         began = self.clock()
-        name = "" if isinstance(step, MakeCalls) else describe(step)
+        name, costs = "" if isinstance(step, MakeCalls) else describe(step), saving.costs(run, step)
         try:
             async for result in self.active_runs.cancellable(run.id, self.run_step(run, step)):
                 run = journal.record_outcome(
@@ -219,7 +220,7 @@ class RunWorker:
                     call=result.call,
                 )
                 await self.publisher.step_finished(run, result.outcome)
-                if _worth_saving(run, result.outcome):
+                if costs and saving.needed_after(run, result.outcome):
                     run = await self.runs.save(run, epoch)
         except StepCancelled:
             run = await self.runs.save(run, epoch)
@@ -275,14 +276,3 @@ class RunWorker:
             await asyncio.sleep(self.timeouts.lease / RENEWALS)
             with contextlib.suppress(Exception):  # the next renewal may work; a lost run shows at the next write
                 await self.runs.renew(run_id, epoch, lease=self.timeouts.claim)
-
-
-def _worth_saving(run: Run, outcome: Outcome) -> bool:
-    """Steps that cost nothing to repeat are saved with the next one: questions, and all inside a dry run; but not a
-    situation, which would be another one when it is gathered again. A delayed step is saved when its run is
-    released."""
-    repeatable = isinstance(outcome, RulesAnswered) or (isinstance(outcome, Recalled) and outcome.surroundings is None)
-    if repeatable or run.execution.executor_mode is not ExecutorMode.STANDARD:
-        return False
-    delayed = run.retry_at is not None and not isinstance(outcome, Used)
-    return not delayed and isinstance(lifecycle.next_step(run), Work)

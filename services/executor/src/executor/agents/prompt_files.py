@@ -12,11 +12,13 @@ from executor.agents import context_files
 from executor.agents.context_files import INSTRUCTIONS, ContextFileError, ContextFiles
 from executor.agents.operator_files import ALL_TEAMS, Teams, allows, teams_of
 from executor.domain.conversation.chat import Tool
+from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S
 
 BUILT_IN = Path(__file__).parent
 FENCE = "---"
-FRONT = ("teams", "connector", "options", "max_iterations", "tools", "description")
+FRONT = ("teams", "connector", "options", "max_iterations", "timeout", "tools", "description")
 MAX_ITERATIONS = 100
+LONGEST_S = 3_600
 
 
 class AgentFileError(ValueError):
@@ -30,6 +32,7 @@ class Agent:
     `tools` are the ones it may use of those that its robot may use, by their names or their servers'; None = all.
     `max_iterations`: how often it may use tools in one turn; None = the usual. `teams` may use it.
     `description`: what it is good at, in a line, for planners. `files`: the others of its folder.
+    `timeout`: seconds of one answer of its model; a turn has up to four times as many.
     """
 
     id: str
@@ -41,6 +44,7 @@ class Agent:
     teams: Teams = ALL_TEAMS
     description: str = ""
     files: ContextFiles = field(default_factory=ContextFiles)
+    timeout: float = DEFAULT_TIMEOUT_S
 
     def may_use(self, tool: Tool) -> bool:
         return self.tools is None or not self.tools.isdisjoint((tool.name, tool.server))
@@ -111,6 +115,7 @@ def parse(agent_id: str, text: str, *, teams: Teams | None = None) -> Agent:
         raise AgentFileError(f"expected options in the front matter of {agent_id}.md to be a mapping, got {options!r}")
     connector = str(front.get("connector") or "")
     iterations, tools = _iterations(agent_id, front), _tools(agent_id, front)
+    timeout = _timeout(agent_id, front)
     return Agent(
         agent_id,
         Template(prompt),
@@ -120,6 +125,7 @@ def parse(agent_id: str, text: str, *, teams: Teams | None = None) -> Agent:
         tools,
         teams or _named_teams(agent_id, front),
         " ".join(str(front.get("description") or "").split()),
+        timeout=timeout,
     )
 
 
@@ -129,6 +135,15 @@ def _iterations(agent_id: str, front: dict[str, Any]) -> int | None:
         return given
     raise AgentFileError(
         f"expected max_iterations in the front matter of {agent_id}.md to be 1 to {MAX_ITERATIONS}, got {given!r}"
+    )
+
+
+def _timeout(agent_id: str, front: dict[str, Any]) -> float:
+    given = front.get("timeout", DEFAULT_TIMEOUT_S)
+    if type(given) in (int, float) and 0 < given <= LONGEST_S:
+        return float(given)
+    raise AgentFileError(
+        f"expected timeout in the front matter of {agent_id}.md to be seconds, up to {LONGEST_S}, got {given!r}"
     )
 
 

@@ -53,7 +53,7 @@ from executor.domain.steps import (
     RunTurn,
     Step,
 )
-from executor.domain.tasks import tasks
+from executor.domain.tasks import tasks, turn_time
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.execution import ExecStatus, Execution, LearningResult, excerpt
 from rota_contracts.messages.run_history import PendingQuestion
@@ -137,6 +137,12 @@ def apply(run: Run, outcome: Outcome, *, now: datetime, began: datetime | None =
     `began`: when its step began. `retry_after`: seconds until a delayed step is tried again, if the other side asked
     for no delay of its own.
     """
+    after = _applied(run, outcome, now, began or now, retry_after)
+    seconds = (now - (began or now)).total_seconds()
+    return after if after is run else turn_time.counted(run, after, outcome, seconds)
+
+
+def _applied(run: Run, outcome: Outcome, now: datetime, began: datetime, retry_after: float) -> Run:
     if run.over:
         return run
     if isinstance(outcome, Overflowed | Compacted):
@@ -149,7 +155,7 @@ def apply(run: Run, outcome: Outcome, *, now: datetime, began: datetime | None =
         case progressed:
             if not _expected(run, progressed):
                 return run
-            changed = _advance(run, progressed, now, began or now)
+            changed = _advance(run, progressed, now, began)
             if isinstance(progressed, NotCalled):
                 after = retry_after if progressed.after is None else progressed.after
                 changed = _delayed(changed, progressed.reason, timedelta(seconds=after), now)

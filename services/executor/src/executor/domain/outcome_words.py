@@ -17,6 +17,7 @@ from executor.domain.outcomes import (
     StepFailed,
     TaskAnswered,
     Thought,
+    TimedOut,
     Unusable,
     Used,
     VerdictGiven,
@@ -58,6 +59,8 @@ def _of_task(outcome: Outcome) -> str:
             return f"calls {_calls(uses)}"
         case TaskAnswered(_, output):
             return f"result: {_text(output)}"
+        case TimedOut(_, seconds):
+            return f"its turn timed out after {seconds:g} s"
         case Used(_, _, output, error):
             return f"the call failed: {error}" if error is not None else f"answer: {_text(output)}"
         case NotCalled(_, _, reason):

@@ -162,6 +162,14 @@ class TaskAnswered:
 
 
 @dataclass(frozen=True)
+class TimedOut:
+    """The turn has used up its budget of so many seconds."""
+
+    task_id: str
+    seconds: float
+
+
+@dataclass(frozen=True)
 class RulesAnswered:
     task_id: str
     checked: RulesReply
@@ -217,7 +225,8 @@ class StepDelayed:
     after: float | None
 
 
-TaskOutcome = Thought | CallsBegun | Used | Promised | NotCalled | TaskAnswered | RulesAnswered | VerdictGiven
+CallOutcome = CallsBegun | Used | Promised | NotCalled
+TaskOutcome = Thought | CallOutcome | TaskAnswered | TimedOut | RulesAnswered | VerdictGiven
 """Outcomes of steps of the current task."""
 
 Progressed = (

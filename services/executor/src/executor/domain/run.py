@@ -190,6 +190,7 @@ class Run(Part):
     parks: int = 0
     granted: int = 0
     time_left: float | None = Field(default=None, description="seconds of working time, while it is parked")
+    turn_seconds: float = Field(default=0.0, description="working time of the assistant's turn so far")
     said_bytes: int = Field(default=0, description="size of all model answers so far")
     applied: int = Field(
         default=0,

@@ -16,7 +16,7 @@ from executor.domain.conversation.ask_person import ASK_PERSON
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.conversation.loop import CAP
 from executor.domain.lifecycle import is_last_attempt
-from executor.domain.outcomes import CeilingReached, Outcome, Overflowed, StepDelayed, StepFailed
+from executor.domain.outcomes import CeilingReached, Outcome, Overflowed, StepDelayed, StepFailed, TimedOut
 from executor.domain.planning import plain_request
 from executor.domain.planning.answer import thinking_of
 from executor.domain.planning.interpret import interpret
@@ -35,6 +35,7 @@ from executor.domain.steps import (
     RunTurn,
     Work,
 )
+from executor.domain.tasks import turn_time
 from executor.domain.texts import LargeTexts, owner_of
 from executor.model_port import Model, Prompt
 from executor.ports import Blobs
@@ -53,7 +54,6 @@ from executor.steps.read_texts import read_texts, wanted_texts
 from executor.steps.show_media import ShowMedia
 from rota_common.errors import Permanent, Transient
 from rota_common.material import frame_of
-from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S
 from rota_contracts.messages.execution import Task
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import Message
@@ -172,7 +172,7 @@ class StepRunner:
         messages = for_phase(run, phase, agent, agent_id, texts, shown, about=about, model=connector.model)
         messages = await self._with_media(run, messages, connector, phase)
         known = facts(run, phase, tools=tools)
-        prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known)
+        prompt = Prompt(messages, connector, agent.timeout, step.step_id, agent.options, known)
         asked = await InWindow(run, step, model, connector).ask(prompt, mark=phase_frame(run, phase).mark)
         if isinstance(asked, Overflowed):
             return StepResult(asked)
@@ -197,7 +197,7 @@ class StepRunner:
         if full := within.overflow(messages, tools):
             return StepResult(full)
         known = facts(run, step.phase)
-        prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known, tools)
+        prompt = Prompt(messages, connector, agent.timeout, step.step_id, agent.options, known, tools)
         asked = await within.ask(prompt, mark=phase_frame(run, step.phase).mark)
         if isinstance(asked, Overflowed):
             return StepResult(asked)
@@ -213,6 +213,9 @@ class StepRunner:
         task = step.task
         agent = self.agents.assistant(task.executor_id, team=run.execution.team_id)
         cap = agent.max_iterations or CAP
+        left = turn_time.budget(agent.timeout, cap) - run.turn_seconds
+        if left <= 0:
+            return StepResult(TimedOut(task.id, turn_time.budget(agent.timeout, cap)))
         closing = step.iteration >= cap
         model, connector = self._model(run, agent)
         within = InWindow(run, step, model, connector)
@@ -235,7 +238,7 @@ class StepRunner:
         messages = build(await read_texts(self.blobs, wanted)) if wanted else messages
         messages = await self._with_media(run, messages, connector, "task", task.id)
         known = facts(run, "run", task=task, tools=mine)
-        prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known, tools)
+        prompt = Prompt(messages, connector, min(agent.timeout, left), step.step_id, agent.options, known, tools)
         async with AnswerStream(self.publish_piece, run, task.id) as stream:
             asked = await within.ask(replace(prompt, on_text=stream.feed), mark=task_frame(run, task).mark)
             if isinstance(asked, Overflowed):

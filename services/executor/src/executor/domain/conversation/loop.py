@@ -61,6 +61,12 @@ def limit_text(cap: int, text: str) -> str:
     return f"{text}\n\nAgent exceeded maximum tool iterations ({cap}).".strip()
 
 
+def timed_out_text(turn: Turn, seconds: float) -> str:
+    """The output of a turn that has used up its time: what was said last, and why there is no more."""
+    said = turn.rounds[-1].text if turn.rounds else ""
+    return f"{said}\n\n[Task timed out after {seconds:g}s]".strip()
+
+
 def uses_of(calls: Sequence[ToolCall], tools: Sequence[Tool], *, step_id: str) -> list[ToolUse]:
     """The calls that a model's reply asks for. One that can't be made has failed already, with a reason.
 

@@ -57,6 +57,11 @@ def answer(run: Run, phase: Phase, texts: Texts) -> GoalsSet | Planned | Written
             return None
 
 
+def answers_itself(run: Run, phase: Phase) -> bool:
+    """Is it certain, whatever the result, that the phase's agent isn't asked?"""
+    return phase in (Phase.GOALS, Phase.TASKS) and answer(run, phase, {}) is not None
+
+
 def broken(text: str) -> bool:
     """Is it JSON that is cut off, or that says nothing? Whole JSON may be what was asked for."""
     if text.lstrip()[:1] not in ("{", "["):

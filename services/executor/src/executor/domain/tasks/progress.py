@@ -42,6 +42,10 @@ def refusal(result: TaskResult, why: str) -> str:
     return f"{reason}{turns}"
 
 
+def after_turns(reason: str, number: int) -> str:
+    return f"{reason} (after {number} turns)" if number > 1 else reason
+
+
 def _same_text(one: Text | None, other: Text | None) -> bool:
     if one is None or other is None:
         return False

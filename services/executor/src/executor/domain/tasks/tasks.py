@@ -13,6 +13,7 @@ from executor.domain.outcomes import (
     TaskAnswered,
     TaskOutcome,
     Thought,
+    TimedOut,
     Used,
     VerdictGiven,
 )
@@ -107,7 +108,7 @@ def _work(run: Run, task: Task, turn: Turn) -> TaskStep:
 def awaited(run: Run, answer: TaskOutcome) -> bool:
     """Does the current task wait for this outcome?"""
     match next_step(run), answer:
-        case RunTurn(task), TaskAnswered(task_id) | Thought(task_id):
+        case RunTurn(task), TaskAnswered(task_id) | Thought(task_id) | TimedOut(task_id):
             return task.id == task_id
         case BeginCalls(task, uses), CallsBegun(task_id, begun):
             return task.id == task_id and {use.step_id for use in uses} == {use.step_id for use in begun}
@@ -133,6 +134,11 @@ def apply(run: Run, outcome: TaskOutcome, *, now: datetime, began: datetime) -> 
             return _used(run, task, result, turn, outcome, now=now)
         case TaskAnswered(_, output):
             return _answered(run, result, turn, output, now=now)
+        case TimedOut(_, seconds):
+            said = Text(inline=loop.timed_out_text(turn, seconds))
+            run = _with_turn(run, result, turn.model_copy(update={"output": said, "finished_at": now}))
+            reason = progress.after_turns(f"Task timed out after {seconds:g}s", turn.number)
+            return after_task(end(run, task, TaskStatus.FAILED, reason, now=now))
         case RulesAnswered(_, checked):
             if checked.verdict.passed and (checked.open_rules or task.expected_output):
                 return run.model_copy(update={"checked": checked})
@@ -179,7 +185,7 @@ def end(run: Run, task: Task, status: TaskStatus, reason: str | None, *, now: da
     return ended.step_reset().model_copy(update={"checked": None}) if in_hand else ended
 
 
-def calls_left(run: Run, used: Used | Promised) -> bool:
+def calls_left(run: Run, used: Used | Promised | NotCalled) -> bool:
     """Are there other calls without an outcome?"""
     result = result_of(run, used.task_id)
     turn = result.turns[-1] if result is not None and result.turns else None
@@ -264,12 +270,8 @@ def _judged(run: Run, task: Task, turn: Turn, verdict: ValidationResult, error: 
         return open_turn(run, task, verdict.reply_content, now=now)
     if verdict.passed and error is None:
         return after_task(end(run, task, TaskStatus.COMPLETED, None, now=now))
-    reason = progress.refusal(judged, why) if error is None else _after_turns(error, turn.number)
+    reason = progress.refusal(judged, why) if error is None else progress.after_turns(error, turn.number)
     return after_task(end(run, task, TaskStatus.FAILED, reason, now=now))
-
-
-def _after_turns(reason: str, number: int) -> str:
-    return f"{reason} (after {number} turns)" if number > 1 else reason
 
 
 def open_turn(run: Run, task: Task, message: str, *, now: datetime) -> Run:

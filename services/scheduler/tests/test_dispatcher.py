@@ -11,8 +11,8 @@ from rota_contracts.ids import execution_id
 from rota_contracts.messages.robot_facts import RobotDeletedV1
 from rota_contracts.messages.trigger import RejectReason
 from scheduler.adapters.in_memory_queue import InMemoryQueue
-from scheduler.batch import Batch
-from scheduler.domain import EntryState
+from scheduler.domain.batch import Batch
+from scheduler.domain.queue import EntryState
 from scheduler.ports import LeaseLost
 
 

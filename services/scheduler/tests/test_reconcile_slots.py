@@ -14,7 +14,7 @@ from rota_contracts.messages.executor_capacity import CheckSlots, SlotsReply, Sl
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.messages.trigger import TriggerType
 from rota_contracts.model import Payload
-from scheduler.domain import Entry, EntryState, QueueState
+from scheduler.domain.queue import Entry, EntryState, QueueState
 from scheduler.reconcile_slots import ReconcileSlots
 
 SLOT = {EntryState.ADMITTED: False, EntryState.RUNNING: True}

@@ -13,11 +13,11 @@ from rota_contracts.messages.execution import ExecutionFinishedV1, ExecutionStar
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.messages.robot_facts import RobotDeletedV1
 from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1, TriggerType
-from scheduler.admission import WAITS_AT_MOST, consider, enqueue
-from scheduler.batch import Batch, Cancelled, CancelRequest, Decided, Ended, Moved, StoredTrigger
-from scheduler.domain import Entry, EntryState, QueueState, Refusal, pick
+from scheduler.domain.admission import WAITS_AT_MOST, consider, enqueue
+from scheduler.domain.batch import Batch, Cancelled, CancelRequest, Decided, Ended, Moved, StoredTrigger
+from scheduler.domain.queue import Entry, EntryState, QueueState, Refusal, pick
+from scheduler.domain.robot_summary import Key, RobotSummary
 from scheduler.ports import Queue, Robots
-from scheduler.robot_summary import Key, RobotSummary
 
 Report = ExecutionStartedV1 | ExecutionParkedV1 | ExecutionResumableV1 | ExecutionFinishedV1
 ReportEvent = (

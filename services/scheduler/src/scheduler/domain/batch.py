@@ -8,8 +8,8 @@ from rota_contracts.messages.control import Withdraw
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.goal_merge import Waiting
 from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1, TriggerType
-from scheduler.domain import Entry, EntryState, Refusal
-from scheduler.plan import Plan
+from scheduler.domain.plan import Plan
+from scheduler.domain.queue import Entry, EntryState, Refusal
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,9 @@ from rota_contracts.catalog import EXECUTION_REQUESTED
 from scheduler.cancel_queued import CancelQueued
 from scheduler.capacity import Capacity
 from scheduler.change_plans import ChangePlans
+from scheduler.clocks.rearm_daemon import RearmDaemon
+from scheduler.clocks.sync_clocks import SyncClocks
+from scheduler.clocks.tick import Tick
 from scheduler.dispatch_signals import DispatchSignals
 from scheduler.dispatcher import Dispatcher, Timeouts
 from scheduler.event_publisher import EventPublisher
@@ -19,7 +22,6 @@ from scheduler.find_trigger import FindTrigger
 from scheduler.merge_goals import MergeGoals
 from scheduler.ports import Adapters
 from scheduler.read_robot_states import ReadRobotStates
-from scheduler.rearm_daemon import RearmDaemon
 from scheduler.reconcile_slots import ReconcileSlots
 from scheduler.reject_buried import RejectBuried
 from scheduler.remove_robot import RemoveRobot
@@ -28,8 +30,6 @@ from scheduler.robot_cache import RobotCache
 from scheduler.run_end_effects import RunEndEffects
 from scheduler.settings import Settings
 from scheduler.start_plans import StartPlans
-from scheduler.sync_clocks import SyncClocks
-from scheduler.tick import Tick
 
 
 @dataclass(frozen=True, kw_only=True)

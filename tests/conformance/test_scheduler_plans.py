@@ -20,7 +20,7 @@ from scheduler.adapters.in_memory_queue import InMemoryCancelRequests, InMemoryQ
 from scheduler.adapters.mongo_cancel_requests import MongoCancelRequests
 from scheduler.adapters.mongo_plans import MongoPlans
 from scheduler.adapters.mongo_queue import MongoQueue
-from scheduler.decide import stop_refusal
+from scheduler.dispatching.decide import stop_refusal
 from scheduler.domain.admission import consider
 from scheduler.domain.batch import Batch, Cancelled, Decided, Moved
 from scheduler.domain.plan import Plan, change, plan_key, remove, start

@@ -7,9 +7,9 @@ from rota_common.stores.mongo import OUTAGES
 from rota_contracts.catalog import EXECUTOR_REPORTED
 from scheduler.adapters.real import real
 from scheduler.clocks.sync_clocks import SYNC_S
+from scheduler.dispatching.report_backlog import REPORT_S
 from scheduler.handlers import build_handlers
 from scheduler.ports import Adapters
-from scheduler.report_backlog import REPORT_S
 from scheduler.settings import Settings
 from scheduler.use_cases import UseCases
 

@@ -10,7 +10,7 @@ from rota_common.clock import Clock
 from rota_common.runtime.logs import logger
 from rota_common.runtime.traces import derived
 from scheduler.change_plans import ChangePlans
-from scheduler.decide import give_slots
+from scheduler.dispatching.decide import give_slots
 from scheduler.domain.admission import consider, enqueue
 from scheduler.domain.batch import Batch, Decided
 from scheduler.domain.plan import Plan, remove, start, trigger_of

@@ -17,17 +17,17 @@ from rota_common.to_the_end import to_the_end
 from rota_contracts.messages.execution import ExecutionFinishedV1
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.messages.trigger import TriggerReceivedV1
-from scheduler.decide import IncomingEvent, Intake, Snapshot, decide, read_snapshot, robots_woken
-from scheduler.dispatch_signals import DispatchSignals
+from scheduler.dispatching.decide import IncomingEvent, Intake, Snapshot, decide, read_snapshot, robots_woken
+from scheduler.dispatching.dispatch_signals import DispatchSignals
+from scheduler.dispatching.inbox import Item, finish, has_failed
+from scheduler.dispatching.reconcile_slots import ReconcileSlots
+from scheduler.dispatching.run_end_effects import RunEndEffects
 from scheduler.domain.admission import expired
 from scheduler.domain.batch import Batch, StoredTrigger
 from scheduler.domain.queue import QueueState
 from scheduler.domain.robot_summary import Key
 from scheduler.event_publisher import EventPublisher
-from scheduler.inbox import Item, finish, has_failed
 from scheduler.ports import CancelRequests, LeaseLost, PlansChanged, Queue, Robots
-from scheduler.reconcile_slots import ReconcileSlots
-from scheduler.run_end_effects import RunEndEffects
 from scheduler.start_plans import StartPlans
 
 MAX_BATCH = 256

@@ -8,7 +8,6 @@ from rota_common.bus.room import BusRoom, NatsUsage
 from rota_common.bus.subject_log import SubjectLog
 from rota_common.runtime.service import Service
 from rota_contracts.catalog import EXECUTION_REQUESTED
-from scheduler.change_plans import ChangePlans
 from scheduler.clocks.rearm_daemon import RearmDaemon
 from scheduler.clocks.sync_clocks import SyncClocks
 from scheduler.clocks.tick import Tick
@@ -19,12 +18,13 @@ from scheduler.dispatching.reconcile_slots import ReconcileSlots
 from scheduler.dispatching.report_backlog import BacklogLimits, ReportBacklog
 from scheduler.dispatching.run_end_effects import RunEndEffects
 from scheduler.event_publisher import EventPublisher
+from scheduler.plans.change_plans import ChangePlans
+from scheduler.plans.start_plans import StartPlans
 from scheduler.ports import Adapters
 from scheduler.read_robot_states import ReadRobotStates
 from scheduler.remove_robot import RemoveRobot
 from scheduler.robot_cache import RobotCache
 from scheduler.settings import Settings
-from scheduler.start_plans import StartPlans
 from scheduler.triggers.cancel_queued import CancelQueued
 from scheduler.triggers.find_retryable import FindRetryable
 from scheduler.triggers.find_trigger import FindTrigger

@@ -27,8 +27,8 @@ from scheduler.domain.batch import Batch, StoredTrigger
 from scheduler.domain.queue import QueueState
 from scheduler.domain.robot_summary import Key
 from scheduler.event_publisher import EventPublisher
+from scheduler.plans.start_plans import StartPlans
 from scheduler.ports import CancelRequests, LeaseLost, PlansChanged, Queue, Robots
-from scheduler.start_plans import StartPlans
 
 MAX_BATCH = 256
 MANY = 64

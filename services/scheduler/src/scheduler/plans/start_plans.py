@@ -9,13 +9,13 @@ from rota_common.bus.room import BusRoom
 from rota_common.clock import Clock
 from rota_common.runtime.logs import logger
 from rota_common.runtime.traces import derived
-from scheduler.change_plans import ChangePlans
 from scheduler.dispatching.decide import give_slots
 from scheduler.domain.admission import consider, enqueue
 from scheduler.domain.batch import Batch, Decided
 from scheduler.domain.plan import Plan, remove, start, trigger_of
 from scheduler.domain.queue import Entry, QueueState, Refusal
 from scheduler.domain.robot_summary import Key, RobotSummary
+from scheduler.plans.change_plans import ChangePlans
 from scheduler.ports import Plans, Queue, Robots
 
 AT_ONCE = 64

@@ -21,9 +21,9 @@ from scheduler.event_publisher import EventPublisher
 from scheduler.plans.change_plans import ChangePlans
 from scheduler.plans.start_plans import StartPlans
 from scheduler.ports import Adapters
-from scheduler.read_robot_states import ReadRobotStates
-from scheduler.remove_robot import RemoveRobot
-from scheduler.robot_cache import RobotCache
+from scheduler.robots.read_robot_states import ReadRobotStates
+from scheduler.robots.remove_robot import RemoveRobot
+from scheduler.robots.robot_cache import RobotCache
 from scheduler.settings import Settings
 from scheduler.triggers.cancel_queued import CancelQueued
 from scheduler.triggers.find_retryable import FindRetryable

@@ -20,7 +20,7 @@ def build(settings: Settings, *, runtime: Runtime | None = None, adapters: Adapt
     service = Service.of(NAME, settings, runtime=runtime, outages=OUTAGES)
     use = UseCases.over(adapters or real(settings, service), settings, service)
     service.include(build_handlers(use))
-    service.background("dispatch", use.dispatcher.run)
+    service.background("dispatch", use.dispatcher.run, release=use.dispatcher.release)
     service.every(MEASURE_EVERY_S, use.room.measure, name="measure the bus")
     service.every(settings.tick_every, use.tick, name="tick")
     service.every(SYNC_S, use.sync_clocks, name="sync clocks")

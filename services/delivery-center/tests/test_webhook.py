@@ -209,10 +209,10 @@ async def test_what_a_team_writes_reads_its_own_secrets_alone(
         {"headers": {"X-Beta": "$SECRET.BETA_SIGNING"}},
         {"secret": "$ENV.BETA_SIGNING"},
     ]
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-platform-key")
+    monkeypatch.setenv("MAIL_PASSWORD", "smtp-pa55")
     for target in cases:
         with subtests.test(target=target):
-            monkeypatch.setenv("OPENAI_API_KEY", "sk-platform-key")
-            monkeypatch.setenv("MAIL_PASSWORD", "smtp-pa55")
             receiver = Receiver()
             with pytest.raises(Permanent, match="of team acme .*`rota secrets set "):
                 await receiver.get(outgoing(), **target)

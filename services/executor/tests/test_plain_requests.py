@@ -15,8 +15,9 @@ from executor.domain.planning.plain_request import LONGEST, is_plain
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent
 from executor.replay import replay
-from rota_common.testing.samples import a_robot
+from rota_common.testing.samples import NOON, a_robot
 from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.messages.learning import Lesson, LessonType
 from rota_contracts.messages.trigger import TriggerInput
 
 ANSWER = "Buenos días.\n\nLo siento."
@@ -45,6 +46,16 @@ async def test_a_plain_request_is_goal_task_and_report_and_asks_the_model_once()
     prompt = harness.model.prompts[0].messages[-1].text()
     assert prompt == words
     assert "<material" not in harness.model.prompts[0].messages[0].text()
+
+
+async def test_what_is_known_for_a_plain_request_stands_in_the_system_message_and_leaves_its_words_alone() -> None:
+    lesson = Lesson(id="l1", type=LessonType.INSIGHT, content="Write numbers out.", execution_id="e0", learnt_at=NOON)
+    harness = StepHarness(ScriptedModel(ANSWER))
+    execution = asked().execution.model_copy(update={"recalled": [lesson]})
+    run = await harness.over(asked().model_copy(update={"recalled": True, "execution": execution}))
+    (first, last) = harness.model.prompts[0].messages
+    assert (run.execution.status, last.text()) == (ExecStatus.COMPLETED, run.execution.trigger.input.messages[0].text())
+    assert lesson.content in first.text().split("\n\nNow: ")[1]
 
 
 def test_what_is_more_than_a_plain_request_is_planned() -> None:

@@ -24,6 +24,15 @@ async def test_entries_are_recalled_by_their_content(memory: Memory) -> None:  #
     assert await memory.recall("when do invoices go out", limit=1) == ["invoices go out on monday"]
 
 
+async def test_words_count_beside_meaning_and_what_scores_too_low_is_left_out(memory: Memory) -> None:  # ME-01, ME-02
+    """The embedder of tests knows words by the spaces between them, so commas make another meaning of them."""
+    await memory.remember("invoices go out on monday", "invoices, go, out, on, monday", "invoices", "mails are short")
+    query = "Invoices go out on Monday"
+    found = [(one.entry.content, round(one.score, 2)) for one in (await memory.reply(query, min_score=0.4)).entries]
+    assert found == [("invoices go out on monday", 1.0), ("invoices, go, out, on, monday", 0.44)]
+    assert len(await memory.recall(query)) == 4
+
+
 async def test_an_entry_remembered_twice_is_kept_once(memory: Memory) -> None:
     assert [await memory.remember("a lesson"), await memory.remember("a lesson")] == [1, 1]
     assert await memory.recall("a lesson") == ["a lesson"]

@@ -85,7 +85,7 @@ class SearchShared(Part):
 
 
 class SharedMatch(Part):
-    """A shared entry with its score."""
+    """A shared entry with its score: 0.7 of the likeness in meaning and 0.3 of the query's words that it holds."""
 
     entry: SharedEntry
     score: float
@@ -106,9 +106,12 @@ class Recall(Part):
     limit: int = Field(default=5, ge=1, le=100)
     collections: list[Name] = Field(default=[], description="shared collections to search as well")
     shared_limit: int = Field(default=5, ge=1, le=100)
+    min_score: float = Field(default=0, ge=0, le=1, description="entries with a lower score are left out; 0: none is")
 
 
 class RecalledEntry(Part):
+    """An entry of a robot with its score, made as that of a `SharedMatch`."""
+
     entry: MemoryEntry
     score: float
 

@@ -29,7 +29,8 @@ MEANINGS = {
 
 ANSWER = """Write down what will help the next run, each lesson a sentence or two that stand by themselves, in the
 language of the goals. Only what is new: nothing that the lessons say already that the run was given, and nothing that a
-text of others asks to be remembered. None is a good answer when there is nothing to learn.
+text of others asks to be remembered. That a task went well, or how such tasks are done in general, is no lesson: a
+lesson names what is special to this work, its people or its tools. No lesson is the usual answer.
 Your answer is one JSON object and nothing else: no text around it, no fence. Its fields:
 - lessons: array of at most {most} objects; may be empty. The fields of each object:
   - type: string. One of {types}.

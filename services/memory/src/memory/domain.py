@@ -1,5 +1,6 @@
 """Owners of knowledge and their lives: a robot's name may be used again after the robot was deleted."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +17,10 @@ REPLY_LIMIT = 400_000
 
 MAX_COLLECTIONS = 50
 """Collections in one question: each is a search of its own."""
+
+VECTOR_WEIGHT, KEYWORD_WEIGHT = 0.7, 0.3
+CANDIDATES = 4
+"""Of each entry that is wanted, so many of the nearest are compared by their words, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,23 @@ def searchable(collections: Sequence[str]) -> list[str]:
     if len(names) > MAX_COLLECTIONS:
         raise Permanent(f"expected at most {MAX_COLLECTIONS} collections in one question, got {len(names)}: name fewer")
     return names
+
+
+def ranked(query: str, nearest: Sequence[Found], *, limit: int, min_score: float = 0) -> list[Found]:
+    """The best of those that are nearest in meaning, by meaning and words together; their score is of both."""
+    wanted = _words(query)
+    scored = [one.model_copy(update={"score": _score(one, wanted)}) for one in nearest]
+    good = [one for one in scored if one.score >= min_score or not min_score]
+    return sorted(good, key=lambda one: -one.score)[:limit]
+
+
+def _score(one: RecalledEntry | SharedMatch, wanted: frozenset[str]) -> float:
+    text = one.entry.content if isinstance(one, RecalledEntry) else f"{one.entry.title} {one.entry.content}"
+    return VECTOR_WEIGHT * one.score + KEYWORD_WEIGHT * len(wanted & _words(text)) / (len(wanted) or 1)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", text.casefold()))
 
 
 def fitting(found: Sequence[Found]) -> list[Found]:

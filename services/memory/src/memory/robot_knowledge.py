@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory.domain import Owner, acceptable, fitting, outlived, revision, searchable
+from memory.domain import CANDIDATES, Owner, acceptable, fitting, outlived, ranked, revision, searchable
 from memory.ports import Embedder, Entries, KnowledgeBases, Robots, SharedEntries
 from rota_common.clock import Clock
 from rota_contracts.envelope import Event
@@ -37,14 +37,18 @@ class RobotKnowledge:
         return RememberReply(count=len(entries))
 
     async def recall(self, request: Recall) -> RecallReply:
-        """The robot's entries closest to the query, and those of the collections that the request names."""
+        """The robot's entries that fit the query best, and those of the collections that the request names."""
         collections = searchable(request.collections)
         if not request.query.strip():
             return RecallReply()
         (vector,) = await self.embedder.embed([request.query])
         owner = Owner(request.team_id, request.member_id)
-        entries = await self.entries.nearest(owner, vector, request.limit, since=await self._kept_since(owner))
-        shared = await self.shared.nearest(owner.team, vector, request.shared_limit, collections=collections)
+        since, many, few = await self._kept_since(owner), CANDIDATES * request.limit, CANDIDATES * request.shared_limit
+        near = await self.entries.nearest(owner, vector, many, since=since)
+        near_shared = await self.shared.nearest(owner.team, vector, few, collections=collections)
+        query, least = request.query, request.min_score
+        entries = ranked(query, near, limit=request.limit, min_score=least)
+        shared = ranked(query, near_shared, limit=request.shared_limit, min_score=least)
         return RecallReply(entries=fitting(entries), shared=fitting(shared))
 
     async def forget(self, request: Forget) -> ForgetReply:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from memory.domain import Shelf, fitting, newest, searchable
+from memory.domain import CANDIDATES, Shelf, fitting, newest, ranked, searchable
 from memory.ports import Embedder, SharedEntries
 from rota_contracts.messages.memory import ForgetReply, SearchShared, SearchSharedReply, Share, ShareReply, Unshare
 
@@ -27,10 +27,10 @@ class SharedKnowledge:
         return ForgetReply(count=await self.shared.remove(shelf, request.ids))
 
     async def search(self, request: SearchShared) -> SearchSharedReply:
-        """The team's entries closest to the query."""
+        """The team's entries that fit the query best."""
         collections = searchable(request.collections) or None
         if not request.query.strip():
             return SearchSharedReply()
         (vector,) = await self.embedder.embed([request.query])
-        found = await self.shared.nearest(request.team_id, vector, request.limit, collections=collections)
-        return SearchSharedReply(entries=fitting(found))
+        near = await self.shared.nearest(request.team_id, vector, CANDIDATES * request.limit, collections=collections)
+        return SearchSharedReply(entries=fitting(ranked(request.query, near, limit=request.limit)))

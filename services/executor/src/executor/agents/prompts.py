@@ -130,7 +130,8 @@ def for_task(
     in_text: Sequence[Tool] = (),
     model: str = "",
 ) -> list[Message]:
-    """A task with the words that were asked, the results of those before it, and the conversation about it since.
+    """A task with the words that were asked, the results of those before it, and the conversation about it since. A
+    plain request is its own words alone, as a person wrote them; what is known for it stands in the system message.
 
     `closing`: the number of tool iterations after which it is asked for a last time. `in_text`: the tools of a model
     that has no calls of its own. `model`: the name of the model that reads it.
@@ -138,9 +139,9 @@ def for_task(
     frame, of = task_frame(run, task), of_task(task.id)
     turns, context = turns_of(run, of), context_of(run, of)
     told = frozenset(turn.told for turn in shown(turns, context))
-    known = (given.lessons(run, frame), given.known(run, frame), given.followed(run, frame))
+    known = joined(given.lessons(run, frame), given.known(run, frame), given.followed(run, frame))
     said = given.said(run, without=told)
-    words_alone = plain_request.is_request(run, task) and not any((*known, said))
+    words_alone = plain_request.is_request(run, task) and not said
     first = system(
         agent,
         task.executor_id,
@@ -149,10 +150,12 @@ def for_task(
         kind="run",
         means=explained(in_text),
         form=form("run"),
-        tail=_tail(run, frame, model, task, framed=not words_alone or bool(turns)),
+        tail=joined(
+            _tail(run, frame, model, task, framed=not words_alone or bool(turns or known)), known if words_alone else ""
+        ),
         tagged_parts=not words_alone,
     )
-    parts = (words(run.execution.trigger),) if words_alone else (*known, *_work(run, task, texts, frame, said))
+    parts = (words(run.execution.trigger),) if words_alone else (known, *_work(run, task, texts, frame, said))
     return [
         first,
         *_own_messages(run, task),

@@ -12,11 +12,16 @@ from rota_contracts import catalog
 from rota_contracts.messages import validation
 from rota_contracts.messages.learning import Lesson
 from rota_contracts.messages.memory import Recall
+from rota_contracts.messages.trigger import TriggerType
 from rota_contracts.model import NAME_PATTERN
 from rota_contracts.robots.robot import SharedKB
 
 RECALL_TIMEOUT_S = 5
 RECALL_LIMIT = 5
+MIN_RELEVANCE = 0.4
+"""The least score of what is recalled for a person's words. What wakes a robot otherwise is no question, and the best
+that there is is recalled for it."""
+
 MAX_COLLECTIONS = 50
 """Shared collections in one question; the memory refuses more."""
 
@@ -39,6 +44,7 @@ class Questions:
             limit=RECALL_LIMIT,
             collections=wanted,
             shared_limit=_limit(kb),
+            min_score=MIN_RELEVANCE if execution.trigger.type is TriggerType.HUMAN else 0,
         )
         try:
             recalled = await self.ask(catalog.RECALL, question, timeout=RECALL_TIMEOUT_S)

@@ -19,9 +19,9 @@ from rota_common.stores.mongo import Database, Document, Mongo
 from rota_contracts.catalog import EXECUTION_REQUESTED
 from scheduler.adapters.mongo_clocks import MongoClocks
 from scheduler.adapters.mongo_queue import MongoQueue
+from scheduler.clocks.tick import Tick
 from scheduler.event_publisher import EventPublisher
 from scheduler.settings import Settings
-from scheduler.tick import Tick
 
 
 class Ticks:

@@ -98,6 +98,26 @@ def test_attributes_are_assigned_one_by_one() -> None:
     assert not found, "a dataclass, or an assignment for each\n" + "\n".join(found)
 
 
+def awaits(tree: list[ast.stmt]) -> bool:
+    return any(isinstance(node, ast.Await) for statement in tree for node in ast.walk(statement))
+
+
+def test_a_loop_of_a_service_leaves_its_release_to_the_service() -> None:
+    found = [
+        f"{source.name}:{node.lineno}: {function.name}"
+        for source in installed()
+        if source.name.startswith("services/")
+        for function in functions(source)
+        if any(isinstance(node, ast.While) for node in ast.walk(function))
+        for node in ast.walk(function)
+        if isinstance(node, ast.Try) and awaits(node.finalbody)
+    ]
+    hint = (
+        "a stop cancels a loop again and again, so its `finally` is cut off: pass `release=` to every() or background()"
+    )
+    assert not found, f"{hint}\n" + "\n".join(found)
+
+
 PARTS = {
     "handlers.py": "build_handlers",
     "ports.py": "Adapters",

@@ -9,10 +9,10 @@ import pytest
 
 from rota_contracts.ids import clock_trigger_id
 from rota_contracts.robots.robot import Robot
-from scheduler.clock_state import ClockState, set_clock
-from scheduler.clocks import Decision, decide, reads_for
-from scheduler.domain import EntryState
-from scheduler.robot_summary import summary_of
+from scheduler.domain.clock_state import ClockState, set_clock
+from scheduler.domain.clocks import Decision, decide, reads_for
+from scheduler.domain.queue import EntryState
+from scheduler.domain.robot_summary import summary_of
 from tests.clock_year.definition import TEAM, definition
 from tests.clock_year.fleet import BEGIN, fleet
 from tests.clock_year.oracle import Oracle, Run

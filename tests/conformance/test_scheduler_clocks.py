@@ -14,9 +14,9 @@ from rota_contracts.messages.trigger import MissReason
 from rota_contracts.robots.clock_config import Clock
 from scheduler.adapters.in_memory_clocks import InMemoryClocks
 from scheduler.adapters.mongo_clocks import MongoClocks
-from scheduler.clock_state import Change, ClockState, Missed, MissedFact, set_clock
+from scheduler.domain.clock_state import Change, ClockState, Missed, MissedFact, set_clock
+from scheduler.domain.robot_summary import summary_of
 from scheduler.ports import Clocks
-from scheduler.robot_summary import summary_of
 
 EVERY = Clock.model_validate({"mode": "interval", "every": "30m", "catch_up": {"policy": "all", "max_age": "2h"}})
 HALF_HOUR = timedelta(minutes=30)

@@ -15,11 +15,11 @@ from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1
 from scheduler.adapters.in_memory_queue import InMemoryQueue
 from scheduler.adapters.mongo_queue import MongoQueue
-from scheduler.admission import consider
-from scheduler.batch import Batch, Decided, Ended, Moved
-from scheduler.domain import Entry, EntryState, QueueState, Refusal
+from scheduler.domain.admission import consider
+from scheduler.domain.batch import Batch, Decided, Ended, Moved
+from scheduler.domain.queue import Entry, EntryState, QueueState, Refusal
+from scheduler.domain.robot_summary import summary_of
 from scheduler.ports import Queue
-from scheduler.robot_summary import summary_of
 from tests.conformance.dispatcher_lease import acquired
 
 FULL = Refusal(RejectReason.QUEUE_FULL, "10 wait")

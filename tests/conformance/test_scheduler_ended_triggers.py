@@ -19,8 +19,8 @@ from scheduler.adapters.in_memory_ended_triggers import InMemoryEndedTriggers
 from scheduler.adapters.in_memory_queue import InMemoryQueue
 from scheduler.adapters.mongo_ended_triggers import MongoEndedTriggers
 from scheduler.adapters.mongo_queue import MongoQueue
-from scheduler.batch import Batch, Cancelled, Decided, Ended
-from scheduler.domain import Refusal
+from scheduler.domain.batch import Batch, Cancelled, Decided, Ended
+from scheduler.domain.queue import Refusal
 from scheduler.ports import EndedTriggers, Queue
 from tests.conformance.dispatcher_lease import acquired
 from tests.conformance.test_scheduler_robot_queues import decided

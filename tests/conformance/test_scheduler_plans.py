@@ -20,13 +20,13 @@ from scheduler.adapters.in_memory_queue import InMemoryCancelRequests, InMemoryQ
 from scheduler.adapters.mongo_cancel_requests import MongoCancelRequests
 from scheduler.adapters.mongo_plans import MongoPlans
 from scheduler.adapters.mongo_queue import MongoQueue
-from scheduler.admission import consider
-from scheduler.batch import Batch, Cancelled, Decided, Moved
-from scheduler.decide import stop_refusal
-from scheduler.domain import Entry, EntryState, QueueState, Refusal
-from scheduler.plan import Plan, change, plan_key, remove, start
+from scheduler.dispatching.decide import stop_refusal
+from scheduler.domain.admission import consider
+from scheduler.domain.batch import Batch, Cancelled, Decided, Moved
+from scheduler.domain.plan import Plan, change, plan_key, remove, start
+from scheduler.domain.queue import Entry, EntryState, QueueState, Refusal
+from scheduler.domain.robot_summary import RobotSummary, summary_of
 from scheduler.ports import CancelRequests, Plans, PlansChanged, Queue
-from scheduler.robot_summary import RobotSummary, summary_of
 from tests.conformance.dispatcher_lease import acquired
 
 STALE = 1.0

@@ -16,11 +16,11 @@ from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.trigger import RejectReason, TriggerInput, TriggerReceivedV1
 from scheduler.adapters.in_memory_queue import InMemoryQueue
 from scheduler.adapters.mongo_queue import MongoQueue
-from scheduler.admission import consider
-from scheduler.batch import Batch, Cancelled, Decided, Ended, Moved
-from scheduler.domain import Entry, EntryState, QueueState, Refusal
+from scheduler.domain.admission import consider
+from scheduler.domain.batch import Batch, Cancelled, Decided, Ended, Moved
+from scheduler.domain.queue import Entry, EntryState, QueueState, Refusal
+from scheduler.domain.robot_summary import RobotSummary, summary_of
 from scheduler.ports import LeaseLost, Queue
-from scheduler.robot_summary import RobotSummary, summary_of
 from tests.conformance.dispatcher_lease import acquired
 
 LEASE = 1.0

@@ -17,11 +17,11 @@ from scheduler.adapters.in_memory_queue import InMemoryQueue
 from scheduler.adapters.in_memory_robot_queues import InMemoryRobotQueues
 from scheduler.adapters.mongo_queue import MongoQueue
 from scheduler.adapters.mongo_robot_queues import MongoRobotQueues
-from scheduler.admission import consider
-from scheduler.batch import Batch, Decided, Ended, Moved
-from scheduler.domain import Entry, EntryState
+from scheduler.domain.admission import consider
+from scheduler.domain.batch import Batch, Decided, Ended, Moved
+from scheduler.domain.queue import Entry, EntryState
+from scheduler.domain.robot_summary import summary_of
 from scheduler.ports import Queue, RobotActivity, RobotQueues
-from scheduler.robot_summary import summary_of
 from tests.conformance.dispatcher_lease import acquired
 
 KEY = (TEAM, MEMBER)

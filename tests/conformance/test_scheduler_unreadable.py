@@ -7,7 +7,7 @@ from rota_contracts.messages.trigger import TriggerType
 from scheduler.adapters.in_memory_queue import InMemoryQueue
 from scheduler.adapters.mongo_clocks import MongoClocks
 from scheduler.adapters.mongo_queue import MongoQueue
-from scheduler.clock_state import Change
+from scheduler.domain.clock_state import Change
 from scheduler.ports import Clocks, Queue
 from tests.conformance.test_scheduler_clocks import (  # noqa: F401  # fixtures
     HALF_HOUR,

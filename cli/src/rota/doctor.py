@@ -5,8 +5,6 @@ import platform
 import stat
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import StrEnum
 from urllib.parse import urlsplit
 
 import httpx
@@ -15,25 +13,9 @@ from rota.client import Api
 from rota.context import Context, context_file
 from rota.errors import CliError
 from rota.extras import server_extra
+from rota.findings import TIMEOUT_S, Finding, Level
 
-TIMEOUT_S = 2
 MODEL_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
-
-
-class Level(StrEnum):
-    """A `note` is no problem."""
-
-    OK = "ok"
-    NOTE = "note"
-    MISSING = "missing"
-
-
-@dataclass(frozen=True)
-class Finding:
-    part: str
-    level: Level
-    found: str
-    mend: str = ""
 
 
 async def run_checks(given: Context, environ: Mapping[str, str]) -> list[Finding]:

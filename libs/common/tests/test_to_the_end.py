@@ -32,13 +32,10 @@ async def test_a_service_that_stops_lets_its_loops_release_what_they_hold() -> N
         released.append("lease")
 
     async def loop() -> None:
-        try:
-            await asyncio.Event().wait()
-        finally:
-            await to_the_end(release())
+        await asyncio.Event().wait()
 
-    task = Counting(loop())
     service = Service("executor", "nats://127.0.0.1:1")
+    task = Counting(service.background("tick", loop, release=release)())
     service._tasks = [task]
     await asyncio.sleep(0)
     await service.stop(1)

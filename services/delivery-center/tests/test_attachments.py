@@ -53,19 +53,18 @@ async def test_stored_attachments_are_described_to_programs(outgoing: Any) -> No
     ]
 
 
-@pytest.mark.parametrize(
-    ("team", "file", "why"),
-    [
+async def test_a_file_of_another_team_is_not_found(subtests: pytest.Subtests) -> None:  # DC-05
+    cases = [
         ("other", LEADS.file, "there is no such file, or it is too old"),
         ("acme", "__rota.attachment://" + "2" * 32, "there is no such file, or it is too old"),
         ("acme", "__rota.attachment://../other/" + LEADS.file_id, "there is no such file, or it is too old"),
         ("acme", "__s3://" + LEADS.file_id, "it is kept by s3, and not here"),
-    ],
-)
-async def test_a_file_of_another_team_is_not_found(team: str, file: str, why: str) -> None:  # DC-05
-    assert await resolve_attachments(FILES, team, [attachment(file)]) == (
-        ResolvedAttachment(attachment(file), missing=why),
-    )
+    ]
+    for team, file, why in cases:
+        with subtests.test(team=team, file=file, why=why):
+            assert await resolve_attachments(FILES, team, [attachment(file)]) == (
+                ResolvedAttachment(attachment(file), missing=why),
+            )
 
 
 async def test_a_result_without_attachments_reads_no_store() -> None:
@@ -88,24 +87,23 @@ async def test_a_mail_attaches_what_fits_and_names_the_rest() -> None:
     assert damaged.note == f"not attached: the content of file {large.file_id} isn't what was stored there"
 
 
-@pytest.mark.parametrize(
-    ("given", "sent"),
-    [
+async def test_a_file_is_attached_with_its_content_type(subtests: pytest.Subtests) -> None:
+    cases = [
         ("text/csv; charset=utf-8", 'text/csv; charset="utf-8"'),
         ("image/png", "image/png"),
         ("message/rfc822", "application/octet-stream"),
         ("multipart/mixed; boundary=x", "application/octet-stream"),
         ("nonsense", "application/octet-stream"),
-    ],
-)
-async def test_a_file_is_attached_with_its_content_type(given: str, sent: str) -> None:
-    stored = LEADS.model_copy(update={"content_type": given, "name": 'Ümsätze "Q1".csv'})
-    (packed,) = await pack(FILES, [ResolvedAttachment(attachment(), stored)], limit=10)
-    message = EmailMessage()
-    message.set_content("text")
-    attach(message, packed)
-    (part,) = message.iter_attachments()
-    assert (part["Content-Type"], part.get_filename()) == (sent, 'Ümsätze "Q1".csv')
+    ]
+    for given, sent in cases:
+        with subtests.test(given=given, sent=sent):
+            stored = LEADS.model_copy(update={"content_type": given, "name": 'Ümsätze "Q1".csv'})
+            (packed,) = await pack(FILES, [ResolvedAttachment(attachment(), stored)], limit=10)
+            message = EmailMessage()
+            message.set_content("text")
+            attach(message, packed)
+            (part,) = message.iter_attachments()
+            assert (part["Content-Type"], part.get_filename()) == (sent, 'Ümsätze "Q1".csv')
 
 
 async def test_files_are_encoded_on_the_way_and_arrive_byte_for_byte(outgoing: Any) -> None:

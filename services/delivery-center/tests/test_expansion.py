@@ -51,11 +51,14 @@ def hooks(*urls: str, **more: Any) -> dict[str, str]:
 A, B, C = "https://a.example/x", "https://b.example/y", "https://c.example/z"
 
 
-@pytest.mark.parametrize("now", [(B, A), (C, A, B), (A,), (B,), (C, B)])
-def test_a_target_keeps_its_id_when_others_are_moved_added_or_removed(now: tuple[str, ...]) -> None:
-    before, after = hooks(A, B), hooks(*now)
-    assert {url: after[url] for url in now if url in before} == {url: before[url] for url in now if url in before}
-    assert not {after[url] for url in now if url not in before} & set(before.values())
+def test_a_target_keeps_its_id_when_others_are_moved_added_or_removed(subtests: pytest.Subtests) -> None:
+    for now in [(B, A), (C, A, B), (A,), (B,), (C, B)]:
+        with subtests.test(now=now):
+            before, after = hooks(A, B), hooks(*now)
+            assert {url: after[url] for url in now if url in before} == {
+                url: before[url] for url in now if url in before
+            }
+            assert not {after[url] for url in now if url not in before} & set(before.values())
 
 
 @pytest.mark.parametrize("more", [{"method": "PUT"}, {"headers": {"x-a": "1"}}, {"secret": "$ENV.HOOK"}])

@@ -92,19 +92,19 @@ def test_each_part_of_a_template_is_optional(outgoing: Any, tmp_path: Path, kind
     assert ("<h1>Report</h1>" in page(outgoing(), template=template.html)) is (kind != "html")
 
 
-@pytest.mark.parametrize("name", ["../secret", "other", "", "a/b"])
-def test_another_template_is_refused(tmp_path: Path, name: str) -> None:
-    for kind in ("html", "txt", "subject"):
-        (tmp_path / f"secret.{kind}").write_text("$body")
-    with pytest.raises(Permanent, match="ROTA_MAIL_TEMPLATES"):
-        mail_template(name, tmp_path / "templates")
-    with pytest.raises(Permanent, match="expected the folder of mail templates"):
-        mail_template(name, None)
+def test_another_template_is_refused(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    for name in ["../secret", "other", "", "a/b"]:
+        with subtests.test(name=name):
+            for kind in ("html", "txt", "subject"):
+                (tmp_path / f"secret.{kind}").write_text("$body")
+            with pytest.raises(Permanent, match="ROTA_MAIL_TEMPLATES"):
+                mail_template(name, tmp_path / "templates")
+            with pytest.raises(Permanent, match="expected the folder of mail templates"):
+                mail_template(name, None)
 
 
-@pytest.mark.parametrize(
-    ("code", "message", "hard"),
-    [
+def test_only_a_missing_mailbox_is_a_hard_bounce(subtests: pytest.Subtests) -> None:  # F23
+    cases = [
         (550, "5.1.1 <a@b.example>: user unknown", True),
         (550, "5.1.10 takes no mail", True),
         (551, "5.1.6 moved", True),
@@ -122,10 +122,10 @@ def test_another_template_is_refused(tmp_path: Path, name: str) -> None:
         (550, "", False),
         (450, "4.1.1 user unknown", False),
         (554, "5.1.1 no such user", False),
-    ],
-)
-def test_only_a_missing_mailbox_is_a_hard_bounce(code: int, message: str, hard: bool) -> None:  # F23
-    assert is_hard_bounce(code, message) is hard
+    ]
+    for code, message, hard in cases:
+        with subtests.test(code=code, message=message, hard=hard):
+            assert is_hard_bounce(code, message) is hard
 
 
 def email(server: MailServer | None = NOWHERE, **limits: Any) -> AiosmtplibEmail:
@@ -190,13 +190,18 @@ async def test_without_a_mail_server_the_error_names_the_setting(outgoing: Any) 
         await email(None).send(EmailTarget(to=["a@b.example"]), outgoing())
 
 
-@pytest.mark.parametrize(
-    "address",
-    ["", "ann", "ann@", "@acme.example", "a@b.example, c@d.example", "a@b.example\nBcc: x@y.example", "Ann <>"],
-)
-async def test_an_invalid_address_is_named(outgoing: Any, address: str) -> None:
-    with pytest.raises(Permanent, match="expected one address like"):
-        await email().send(EmailTarget(to=[address]), outgoing())
+async def test_an_invalid_address_is_named(outgoing: Any, subtests: pytest.Subtests) -> None:
+    for address in [
+        "",
+        "ann",
+        "ann@",
+        "@acme.example",
+        "a@b.example, c@d.example",
+        "a@b.example\nBcc: x@y.example",
+        "Ann <>",
+    ]:
+        with subtests.test(address=address), pytest.raises(Permanent, match="expected one address like"):
+            await email().send(EmailTarget(to=[address]), outgoing())
 
 
 async def test_a_robot_without_an_address_fails_with_the_missing_field(outgoing: Any, robot: Any) -> None:  # DC-09
@@ -204,9 +209,8 @@ async def test_a_robot_without_an_address_fails_with_the_missing_field(outgoing:
         await email().send(EmailTarget(to=["a@b.example"]), outgoing(robot=robot()))
 
 
-@pytest.mark.parametrize(
-    ("url", "server"),
-    [
+def test_the_mail_server_is_one_url(subtests: pytest.Subtests) -> None:
+    cases = [
         ("smtp://mail.example", MailServer("mail.example", 25)),
         ("smtp://mail.example:1025?tls=none", MailServer("mail.example", 1025, start_tls=False)),
         (
@@ -217,23 +221,22 @@ async def test_a_robot_without_an_address_fails_with_the_missing_field(outgoing:
             "smtps://$ENV.MAIL_USER:$ENV.MAIL_PASSWORD@mail.example",
             MailServer("mail.example", 465, "u", "s3cret", use_tls=True, start_tls=False),
         ),
-    ],
-)
-def test_the_mail_server_is_one_url(url: str, server: MailServer) -> None:
-    assert mail_server(url, {"MAIL_USER": "u", "MAIL_PASSWORD": "s3cret"}) == server
+    ]
+    for url, server in cases:
+        with subtests.test(url=url, server=server):
+            assert mail_server(url, {"MAIL_USER": "u", "MAIL_PASSWORD": "s3cret"}) == server
 
 
 def test_no_url_means_no_mail_server() -> None:
     assert mail_server("", {}) is None
 
 
-@pytest.mark.parametrize(
-    "url", ["mail.example:25", "http://mail.example", "smtp://", "smtp://u:s3cret@h:99999", "smtp://h?tls=x"]
-)
-def test_a_wrong_url_says_what_is_expected_and_shows_no_password(url: str) -> None:
-    with pytest.raises(ValueError, match="expected ROTA_SMTP_URL as") as caught:
-        mail_server(url, {})
-    assert "s3cret" not in str(caught.value)
+def test_a_wrong_url_says_what_is_expected_and_shows_no_password(subtests: pytest.Subtests) -> None:
+    for url in ["mail.example:25", "http://mail.example", "smtp://", "smtp://u:s3cret@h:99999", "smtp://h?tls=x"]:
+        with subtests.test(url=url):
+            with pytest.raises(ValueError, match="expected ROTA_SMTP_URL as") as caught:
+                mail_server(url, {})
+            assert "s3cret" not in str(caught.value)
 
 
 def test_a_missing_mail_password_is_named() -> None:

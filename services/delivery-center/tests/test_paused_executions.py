@@ -26,9 +26,8 @@ def after(*actions: str) -> Permission | None:
     return None if permission is None else permission.leave
 
 
-@pytest.mark.parametrize(
-    ("actions", "expected"),
-    [
+def test_a_pause_lasts_until_the_resume_and_a_stop_is_final(subtests: pytest.Subtests) -> None:  # F11
+    cases = [
         ((), None),
         (("pause",), Permission.HOLD),
         (("pause", "resume"), None),
@@ -38,12 +37,10 @@ def after(*actions: str) -> Permission | None:
         (("stop", "resume"), Permission.DENY),
         (("intervene",), None),
         (("pause", "intervene"), Permission.HOLD),
-    ],
-)
-def test_a_pause_lasts_until_the_resume_and_a_stop_is_final(  # F11
-    actions: tuple[str, ...], expected: Permission | None
-) -> None:
-    assert after(*actions) is expected
+    ]
+    for actions, expected in cases:
+        with subtests.test(actions=actions, expected=expected):
+            assert after(*actions) is expected
 
 
 def test_a_signal_applies_to_the_executions_it_names() -> None:

@@ -183,14 +183,13 @@ async def test_headers_are_the_owners_and_may_refer_to_secrets(outgoing: Any) ->
     assert receiver.request.headers["content-type"] == "application/json"
 
 
-@pytest.mark.parametrize(
-    "name", ["Webhook-Id", "webhook-signature", "HOST", "Content-Length", "Connection", "a b", "x\n"]
-)
-async def test_headers_that_are_ours_are_refused(outgoing: Any, name: str) -> None:
-    receiver = Receiver()
-    with pytest.raises(Permanent, match="remove it from the target's headers"):
-        await receiver.get(outgoing(), headers={name: "x"})
-    assert receiver.requests == []
+async def test_headers_that_are_ours_are_refused(outgoing: Any, subtests: pytest.Subtests) -> None:
+    for name in ["Webhook-Id", "webhook-signature", "HOST", "Content-Length", "Connection", "a b", "x\n"]:
+        with subtests.test(name=name):
+            receiver = Receiver()
+            with pytest.raises(Permanent, match="remove it from the target's headers"):
+                await receiver.get(outgoing(), headers={name: "x"})
+            assert receiver.requests == []
 
 
 @pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "ü", "$ENV.TOKEN"])
@@ -200,25 +199,24 @@ async def test_a_header_value_is_one_line_and_is_not_shown_when_it_is_refused(ou
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "target",
-    [
+async def test_what_a_team_writes_reads_its_own_secrets_alone(
+    outgoing: Any, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
+) -> None:  # TG-23 # DEC-44
+    cases = [
         {"headers": {"X-Openai": "$ENV.OPENAI_API_KEY"}},
         {"headers": {"X-Path": "$SECRET.PATH"}},
         {"headers": {"X-Mail": "$ENV.MAIL_PASSWORD"}},
         {"headers": {"X-Beta": "$SECRET.BETA_SIGNING"}},
         {"secret": "$ENV.BETA_SIGNING"},
-    ],
-)
-async def test_what_a_team_writes_reads_its_own_secrets_alone(
-    outgoing: Any, target: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:  # TG-23 # DEC-44
+    ]
     monkeypatch.setenv("OPENAI_API_KEY", "sk-platform-key")
     monkeypatch.setenv("MAIL_PASSWORD", "smtp-pa55")
-    receiver = Receiver()
-    with pytest.raises(Permanent, match="of team acme .*`rota secrets set "):
-        await receiver.get(outgoing(), **target)
-    assert receiver.requests == []
+    for target in cases:
+        with subtests.test(target=target):
+            receiver = Receiver()
+            with pytest.raises(Permanent, match="of team acme .*`rota secrets set "):
+                await receiver.get(outgoing(), **target)
+            assert receiver.requests == []
 
 
 async def test_an_attempt_waits_while_secrets_cant_be_read(outgoing: Any) -> None:
@@ -242,33 +240,37 @@ async def test_the_trace_context_is_sent(outgoing: Any) -> None:
     assert receiver.request.headers["traceparent"] == "00-aa-bb-01"
 
 
-@pytest.mark.parametrize("status", [200, 201, 202, 204])
-async def test_2xx_is_delivered(outgoing: Any, status: int) -> None:
-    sent = await Receiver(answer(status, "ok")).get(outgoing())
-    assert sent.details == {"status": status, "body": "ok"}
+async def test_2xx_is_delivered(outgoing: Any, subtests: pytest.Subtests) -> None:
+    for status in [200, 201, 202, 204]:
+        with subtests.test(status=status):
+            sent = await Receiver(answer(status, "ok")).get(outgoing())
+            assert sent.details == {"status": status, "body": "ok"}
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 304, 307, 308])
-async def test_redirects_are_not_followed(outgoing: Any, status: int) -> None:
-    receiver = Receiver(answer(status, location="http://127.0.0.1/"))
-    with pytest.raises(Rejected, match=f"answered {status}: redirects are not followed"):
-        await receiver.get(outgoing())
-    assert len(receiver.requests) == 1
+async def test_redirects_are_not_followed(outgoing: Any, subtests: pytest.Subtests) -> None:
+    for status in [301, 302, 303, 304, 307, 308]:
+        with subtests.test(status=status):
+            receiver = Receiver(answer(status, location="http://127.0.0.1/"))
+            with pytest.raises(Rejected, match=f"answered {status}: redirects are not followed"):
+                await receiver.get(outgoing())
+            assert len(receiver.requests) == 1
 
 
-@pytest.mark.parametrize("status", [400, 401, 404, 409, 410, 422])
-async def test_other_refusals_are_final(outgoing: Any, status: int) -> None:
-    with pytest.raises(Rejected, match=f"answered {status}") as caught:
-        await Receiver(answer(status, "no")).get(outgoing())
-    assert caught.value.details == {"status": status, "body": "no"}
-    assert isinstance(caught.value, Gone) is (status == 410)
+async def test_other_refusals_are_final(outgoing: Any, subtests: pytest.Subtests) -> None:
+    for status in [400, 401, 404, 409, 410, 422]:
+        with subtests.test(status=status):
+            with pytest.raises(Rejected, match=f"answered {status}") as caught:
+                await Receiver(answer(status, "no")).get(outgoing())
+            assert caught.value.details == {"status": status, "body": "no"}
+            assert isinstance(caught.value, Gone) is (status == 410)
 
 
-@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504])
-async def test_retried_statuses_are_transient(outgoing: Any, status: int) -> None:
-    with pytest.raises(TransientReply, match=f"answered {status}") as caught:
-        await Receiver(answer(status, "later", retry_after="90")).get(outgoing())
-    assert (caught.value.after, caught.value.details) == (90, {"status": status, "body": "later"})
+async def test_retried_statuses_are_transient(outgoing: Any, subtests: pytest.Subtests) -> None:
+    for status in [408, 425, 429, 500, 502, 503, 504]:
+        with subtests.test(status=status):
+            with pytest.raises(TransientReply, match=f"answered {status}") as caught:
+                await Receiver(answer(status, "later", retry_after="90")).get(outgoing())
+            assert (caught.value.after, caught.value.details) == (90, {"status": status, "body": "later"})
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """An assistant with tools: it thinks, acts, observes, until it answers (EX-31, EX-32, EX-50 to EX-52)."""
 
 import asyncio
+from itertools import product
 from string import Template
 from typing import Any
 
@@ -172,9 +173,8 @@ async def test_a_tool_that_was_not_reached_is_called_later_under_the_same_step_i
     assert [use.status for use in uses(run)] == ["completed", "completed"]
 
 
-@pytest.mark.parametrize(
-    ("robot", "agent", "names"),
-    [
+async def test_an_assistant_has_the_tools_of_its_robot_that_it_may_use(subtests: pytest.Subtests) -> None:
+    cases = [
         (EQUIPPED, None, [DRAW.name, LOOKUP.name, NOTE.name]),
         (EQUIPPED, {"crm__note"}, [NOTE.name]),
         (EQUIPPED, {"crm"}, [LOOKUP.name, NOTE.name]),
@@ -182,13 +182,13 @@ async def test_a_tool_that_was_not_reached_is_called_later_under_the_same_step_i
         (a_robot(config={"resources": {"mcp": [{"id": "crm", "tools": ["note"]}]}}), None, [NOTE.name]),
         (a_robot(config={"resources": {"mcp": [{"id": "crm"}]}}), None, [LOOKUP.name, NOTE.name]),
         (a_robot(), None, []),
-    ],
-)
-async def test_an_assistant_has_the_tools_of_its_robot_that_it_may_use(robot: Any, agent: Any, names: Any) -> None:
-    own = Agent("experts.writer", Template(""), tools=None if agent is None else frozenset(agent))  # EX-26
-    shop = StepHarness(ScriptedModel("done"), agent=own)
-    await shop.task_done(with_tasks(a_task(1), robot=robot))
-    assert [tool.name for tool in shop.model.prompts[0].tools] == [*names, ASK_PERSON.name]
+    ]
+    for robot, agent, names in cases:
+        with subtests.test(robot=robot, agent=agent, names=names):
+            own = Agent("experts.writer", Template(""), tools=None if agent is None else frozenset(agent))  # EX-26
+            shop = StepHarness(ScriptedModel("done"), agent=own)
+            await shop.task_done(with_tasks(a_task(1), robot=robot))
+            assert [tool.name for tool in shop.model.prompts[0].tools] == [*names, ASK_PERSON.name]
 
 
 @pytest.mark.parametrize("task", [an_mcp_task(1), a_process_task(1)], ids=["mcp", "process"])
@@ -218,13 +218,13 @@ async def test_a_single_call_that_fails_in_whatever_way_is_not_made_again(error:
     assert (len(shop.processes.calls), run.execution.results[0].error) == (1, str(error))
 
 
-@pytest.mark.parametrize("mode", ["dryrun", "sandbox"])
-@pytest.mark.parametrize("task", [an_mcp_task(1), a_process_task(1)], ids=["mcp", "process"])
-async def test_outside_of_standard_mode_calls_are_recorded_and_not_made(task: Any, mode: str) -> None:
-    shop = StepHarness(ScriptedModel())  # EX-08 EX-09
-    run = await shop.task_done(with_tasks(task, run=new_run(robot=EQUIPPED, executor_mode=mode)))
-    assert (shop.tools.calls, shop.processes.calls) == ([], [])
-    assert output(run).startswith('{"recorded": true')
+async def test_outside_of_standard_mode_calls_are_recorded_and_not_made(subtests: pytest.Subtests) -> None:
+    for task, mode in product([an_mcp_task(1), a_process_task(1)], ["dryrun", "sandbox"]):
+        with subtests.test(task=task, mode=mode):
+            shop = StepHarness(ScriptedModel())  # EX-08 EX-09
+            run = await shop.task_done(with_tasks(task, run=new_run(robot=EQUIPPED, executor_mode=mode)))
+            assert (shop.tools.calls, shop.processes.calls) == ([], [])
+            assert output(run).startswith('{"recorded": true')
 
 
 async def test_a_worker_that_is_cancelled_cancels_its_calls() -> None:

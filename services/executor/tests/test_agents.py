@@ -10,11 +10,12 @@ from executor.domain.conversation.chat import Tool
 from rota_contracts.robots.robot import ALL_PHASES
 
 
-@pytest.mark.parametrize("name", [*ALL_PHASES, "validation", "dedup"])
-def test_every_phase_has_a_built_in_agent(name: str) -> None:  # EX-03
-    agent = Agents().find(f"rota.{name}", team="acme")
-    assert agent is not None
-    assert agent.system_prompt({}) != ""
+def test_every_phase_has_a_built_in_agent(subtests: pytest.Subtests) -> None:  # EX-03
+    for name in [*ALL_PHASES, "validation", "dedup"]:
+        with subtests.test(name=name):
+            agent = Agents().find(f"rota.{name}", team="acme")
+            assert agent is not None
+            assert agent.system_prompt({}) != ""
 
 
 def test_the_front_matter_names_a_connector_and_options() -> None:  # CL-10
@@ -50,9 +51,8 @@ def test_lines_and_tables_in_a_prompt_are_no_front_matter() -> None:
     assert agent.system_prompt({}) == "| a |\n|---|\n---\nthe end"
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
+def test_a_file_that_can_not_be_read_is_named(subtests: pytest.Subtests) -> None:
+    cases = [
         ("---\noptions: {temperature\n---\nprompt", r"the front matter of mine\.md is not YAML"),
         ("---\n- a list\n---\nprompt", r"expected the front matter of mine\.md to be a mapping"),
         ("---\noptions: [1]\n---\nprompt", r"expected options in the front matter of mine\.md to be a mapping"),
@@ -66,11 +66,10 @@ def test_lines_and_tables_in_a_prompt_are_no_front_matter() -> None:
         ("---\ntimeout: 5m\n---\nprompt", r"timeout .* got '5m'"),
         ("---\ntools: web\n---\nprompt", r"expected tools in the front matter of mine\.md to be a list .* got 'web'"),
         ("---\nconnector: x\nprompt", r"the front matter of mine\.md has no end"),
-    ],
-)
-def test_a_file_that_can_not_be_read_is_named(text: str, reason: str) -> None:
-    with pytest.raises(AgentFileError, match=reason):
-        parse("mine", text)
+    ]
+    for text, reason in cases:
+        with subtests.test(text=text, reason=reason), pytest.raises(AgentFileError, match=reason):
+            parse("mine", text)
 
 
 OURS = "---\nteams: [acme]\n---\n"

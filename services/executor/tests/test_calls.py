@@ -1,6 +1,7 @@
 """Calls of tools and processes: each is made once, whatever fails or dies in between (EX-24, F9)."""
 
 from datetime import timedelta
+from itertools import product
 from typing import Any
 
 import pytest
@@ -84,19 +85,18 @@ def test_a_task_of_type_process_calls_it_with_its_list_of_arguments() -> None:  
     assert (use.server, use.name, use.arguments) == (None, "crm.pay", ["Globex", 7])
 
 
-@pytest.mark.parametrize(
-    ("task", "idempotent"),
-    [
+def test_what_may_be_called_again_is_what_is_declared_so(subtests: pytest.Subtests) -> None:
+    cases = [
         (an_mcp_task(1), False),
         (an_mcp_task(1, idempotent=True), True),
         (a_process_task(1), False),
         (a_process_task(1, executor_id="crm.ping"), True),
         (a_process_task(1, executor_id="crm.ping", idempotent=False), True),
-    ],
-)
-def test_what_may_be_called_again_is_what_is_declared_so(task: Task, idempotent: bool) -> None:
-    _, step = new_run(task)
-    assert step.uses[0].idempotent is idempotent
+    ]
+    for task, idempotent in cases:
+        with subtests.test(task=task, idempotent=idempotent):
+            _, step = new_run(task)
+            assert step.uses[0].idempotent is idempotent
 
 
 @pytest.mark.parametrize("task", SINGLE, ids=KINDS)
@@ -120,14 +120,18 @@ def test_a_single_call_gets_no_reply(task: Task) -> None:  # EX-24 VA-14
     assert (result.status, result.error, len(result.turns)) == ("failed", "too short; no figures", 1)
 
 
-@pytest.mark.parametrize("task", SINGLE, ids=KINDS)
-@pytest.mark.parametrize("error", ["500: boom", "no answer within 60 s: outcome unknown"])
-def test_a_single_call_that_failed_is_never_made_again(task: Task, error: str) -> None:  # EX-24
-    run, step = new_run(task)
-    run = with_outcome(run, Used("task-1", step.uses[0].step_id, None, error))
-    (result,) = run.execution.results
-    assert (result.status, result.error, result.turns[0].rounds[0].uses[0].status) == ("failed", error, "failed")
-    assert run.execution.error == f"task task-1 (Step 1): {error}"
+def test_a_single_call_that_failed_is_never_made_again(subtests: pytest.Subtests) -> None:  # EX-24
+    for error, task in product(["500: boom", "no answer within 60 s: outcome unknown"], SINGLE):
+        with subtests.test(error=error, task=task):
+            run, step = new_run(task)
+            run = with_outcome(run, Used("task-1", step.uses[0].step_id, None, error))
+            (result,) = run.execution.results
+            assert (result.status, result.error, result.turns[0].rounds[0].uses[0].status) == (
+                "failed",
+                error,
+                "failed",
+            )
+            assert run.execution.error == f"task task-1 (Step 1): {error}"
 
 
 @pytest.mark.parametrize("task", SINGLE, ids=KINDS)
@@ -231,22 +235,22 @@ def test_after_a_crash_an_idempotent_call_is_made_again_under_the_same_id(task: 
     assert again.uses[0].status is ToolStatus.PENDING
 
 
-@pytest.mark.parametrize("robot", [equipped(), GOING_ON], ids=["stops", "goes on"])
-@pytest.mark.parametrize("task", SINGLE, ids=KINDS)
-def test_after_a_crash_a_call_that_is_not_idempotent_fails_its_task_as_unknown(task: Task, robot: Any) -> None:
-    run, _ = new_run(task, a_task(2), robot=robot)
-    run = tasks.take_over(run, now=NOON)
-    result = run.execution.results[0]
-    name = task.executor_id
-    lost = f"outcome unknown: its worker ended while it called {name}, which isn't declared idempotent"
-    assert (result.status, result.error) == (TaskStatus.FAILED, lost)
-    assert result.turns[0].rounds[0].uses[0].status is ToolStatus.UNKNOWN
-    step = lifecycle.next_step(run)
-    if robot is GOING_ON:
-        assert isinstance(step, RunTurn)
-        assert (step.task.id, run.execution.error) == ("task-2", None)
-    else:
-        assert run.execution.error == f"task task-1 (Step 1): {lost}"
+def test_after_a_crash_a_call_that_is_not_idempotent_fails_its_task_as_unknown(subtests: pytest.Subtests) -> None:
+    for task, robot in product(SINGLE, [equipped(), GOING_ON]):
+        with subtests.test(task=task, robot=robot):
+            run, _ = new_run(task, a_task(2), robot=robot)
+            run = tasks.take_over(run, now=NOON)
+            result = run.execution.results[0]
+            name = task.executor_id
+            lost = f"outcome unknown: its worker ended while it called {name}, which isn't declared idempotent"
+            assert (result.status, result.error) == (TaskStatus.FAILED, lost)
+            assert result.turns[0].rounds[0].uses[0].status is ToolStatus.UNKNOWN
+            step = lifecycle.next_step(run)
+            if robot is GOING_ON:
+                assert isinstance(step, RunTurn)
+                assert (step.task.id, run.execution.error) == ("task-2", None)
+            else:
+                assert run.execution.error == f"task task-1 (Step 1): {lost}"
 
 
 def test_after_a_crash_in_several_calls_what_is_done_stays_and_what_is_harmless_is_made_again() -> None:

@@ -87,20 +87,19 @@ def test_the_files_of_a_folder_go_before_the_built_in_ones(folder: Path) -> None
     assert Connectors("openai", environ={}, folder=folder).choose(team="acme").label == "Ours"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_file_that_can_not_be_read_is_named(folder: Path, subtests: pytest.Subtests) -> None:
+    cases = [
         "label: [",
         "",
         "label: X\nteams: [a]\ntype: telepathy\n",
         "label: X\nteams: [a]\ntype: openai\noptions: {kee: x}\n",
         "teams: [a]\ntype: openai\n",
-    ],
-)
-def test_a_file_that_can_not_be_read_is_named(folder: Path, text: str) -> None:
-    (folder / "broken.yaml").write_text(text)
-    with pytest.raises(ConnectorFileError, match=r"connector file broken\.yaml can't be read"):
-        Connectors("mine", environ={}, folder=folder)
+    ]
+    for text in cases:
+        with subtests.test(text=text):
+            (folder / "broken.yaml").write_text(text)
+            with pytest.raises(ConnectorFileError, match=r"connector file broken\.yaml can't be read"):
+                Connectors("mine", environ={}, folder=folder)
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -119,11 +118,12 @@ def test_a_connector_is_for_the_teams_that_its_file_names(folder: Path) -> None:
     assert "mine" not in str(caught.value)
 
 
-@pytest.mark.parametrize("teams", ["", "teams: []\n", "teams: 3\n", "teams: [3]\n"])
-def test_a_file_without_teams_is_refused(folder: Path, teams: str) -> None:
-    (folder / "open.yaml").write_text(f"label: P\n{teams}type: openai\n")
-    with pytest.raises(ConnectorFileError, match=r"(?s)open\.yaml .*expected the teams that may use it"):
-        Connectors("mine", environ={}, folder=folder)
+def test_a_file_without_teams_is_refused(folder: Path, subtests: pytest.Subtests) -> None:
+    for teams in ["", "teams: []\n", "teams: 3\n", "teams: [3]\n"]:
+        with subtests.test(teams=teams):
+            (folder / "open.yaml").write_text(f"label: P\n{teams}type: openai\n")
+            with pytest.raises(ConnectorFileError, match=r"(?s)open\.yaml .*expected the teams that may use it"):
+                Connectors("mine", environ={}, folder=folder)
 
 
 def test_a_connector_has_a_window_of_its_own_or_the_default(folder: Path) -> None:  # EX-81 EX-73

@@ -56,25 +56,27 @@ def back(run: Run, grant: int | None = None, at: datetime = NOON) -> Run:
     return journal.record_granted(run, run.parks if grant is None else grant, now=at)
 
 
-@pytest.mark.parametrize("until", POINTS)
-def test_a_paused_run_holds_wherever_it_is_and_goes_on_from_there(until: Any) -> None:  # TG-16 DEC-16
-    before = on_the_way(until)
-    run = signalled(before, "pause")
-    assert (lifecycle.next_step(run), run.execution.status) == (Park(), ExecStatus.PAUSED)
-    run = signalled(parked(run), "resume")
-    assert (lifecycle.next_step(run), run.execution.status) == (RequestSlot(1), ExecStatus.PENDING)
-    run = back(run)
-    assert (lifecycle.next_step(run), run.execution.status) == (lifecycle.next_step(before), ExecStatus.RUNNING)
-    assert advance_until(run)[0].execution.status is ExecStatus.COMPLETED
+def test_a_paused_run_holds_wherever_it_is_and_goes_on_from_there(subtests: pytest.Subtests) -> None:  # TG-16 DEC-16
+    for until in POINTS:
+        with subtests.test(until=until):
+            before = on_the_way(until)
+            run = signalled(before, "pause")
+            assert (lifecycle.next_step(run), run.execution.status) == (Park(), ExecStatus.PAUSED)
+            run = signalled(parked(run), "resume")
+            assert (lifecycle.next_step(run), run.execution.status) == (RequestSlot(1), ExecStatus.PENDING)
+            run = back(run)
+            assert (lifecycle.next_step(run), run.execution.status) == (lifecycle.next_step(before), ExecStatus.RUNNING)
+            assert advance_until(run)[0].execution.status is ExecStatus.COMPLETED
 
 
-@pytest.mark.parametrize("until", POINTS)
-def test_a_stopped_run_ends_cancelled_wherever_it_is(until: Any) -> None:  # TG-16 F11
-    run = signalled(on_the_way(until), "stop", reason="wrong customer")
-    assert (lifecycle.next_step(run), effect(run)) == (Finish(ExecStatus.CANCELLED), "stops")
-    over = lifecycle.finish(run, ExecStatus.CANCELLED, now=HOUR)
-    assert (over.execution.status, over.execution.error) == (ExecStatus.CANCELLED, "wrong customer")
-    assert (over.execution.deadline_at, over.execution.phases[-1].finished_at) == (None, HOUR)
+def test_a_stopped_run_ends_cancelled_wherever_it_is(subtests: pytest.Subtests) -> None:  # TG-16 F11
+    for until in POINTS:
+        with subtests.test(until=until):
+            run = signalled(on_the_way(until), "stop", reason="wrong customer")
+            assert (lifecycle.next_step(run), effect(run)) == (Finish(ExecStatus.CANCELLED), "stops")
+            over = lifecycle.finish(run, ExecStatus.CANCELLED, now=HOUR)
+            assert (over.execution.status, over.execution.error) == (ExecStatus.CANCELLED, "wrong customer")
+            assert (over.execution.deadline_at, over.execution.phases[-1].finished_at) == (None, HOUR)
 
 
 def test_a_stop_without_a_reason_says_who_it_was() -> None:
@@ -95,17 +97,18 @@ def test_a_stop_goes_before_a_pause_and_before_a_question() -> None:
 DEADLINE = "deadline: it worked longer than its max_duration 30m"
 
 
-@pytest.mark.parametrize("until", [point for point in STEPS if point is not RequestLearning])
-def test_a_run_past_its_deadline_fails_with_the_setting_and_learns(until: Any) -> None:  # DEC-34
-    run = signalled(on_the_way(until), "deadline", at=HOUR)
-    execution = run.execution
-    assert (execution.error, execution.phase, execution.deadline_at) == (DEADLINE, Phase.LEARNING, None)
-    assert effect(run) == "fails"
-    if until is RecallLessons:
-        run = with_outcome(run, Recalled([]))
-    over, steps = advance_until(run)
-    assert [type(step) for step in steps] == [RequestLearning, Finish]
-    assert (over.execution.status, over.execution.error) == (ExecStatus.FAILED, DEADLINE)
+def test_a_run_past_its_deadline_fails_with_the_setting_and_learns(subtests: pytest.Subtests) -> None:  # DEC-34
+    for until in [point for point in STEPS if point is not RequestLearning]:
+        with subtests.test(until=until):
+            run = signalled(on_the_way(until), "deadline", at=HOUR)
+            execution = run.execution
+            assert (execution.error, execution.phase, execution.deadline_at) == (DEADLINE, Phase.LEARNING, None)
+            assert effect(run) == "fails"
+            if until is RecallLessons:
+                run = with_outcome(run, Recalled([]))
+            over, steps = advance_until(run)
+            assert [type(step) for step in steps] == [RequestLearning, Finish]
+            assert (over.execution.status, over.execution.error) == (ExecStatus.FAILED, DEADLINE)
 
 
 @pytest.mark.parametrize("until", [RunTurn, CheckRules, RequestVerdict])
@@ -133,9 +136,8 @@ def test_a_deadline_that_comes_as_a_run_is_paused_waits_for_its_next_working_tim
     assert signalled(run, "deadline", at=HOUR + timedelta(days=9)).execution.error == DEADLINE
 
 
-@pytest.mark.parametrize(
-    ("config", "limit", "named"),
-    [
+def test_the_smaller_of_both_time_limits_holds_and_is_named(subtests: pytest.Subtests) -> None:
+    cases = [
         ({}, 30 * 60, "max_duration 30m"),
         ({"executor": {"max_duration": "90s"}}, 90, "max_duration 90s"),
         ({"clock": {"mode": "interval", "every": "1h", "timeout": "5m"}}, 300, "clock.timeout 5m"),
@@ -144,12 +146,12 @@ def test_a_deadline_that_comes_as_a_run_is_paused_waits_for_its_next_working_tim
             600,
             "max_duration 10m",
         ),
-    ],
-)
-def test_the_smaller_of_both_time_limits_holds_and_is_named(config: Any, limit: int, named: str) -> None:
-    run = new_run(robot=a_robot(config=config))  # DEC-34
-    assert run.execution.deadline_at == NOON + timedelta(seconds=limit)
-    assert signalled(run, "deadline", at=HOUR).execution.error == f"deadline: it worked longer than its {named}"
+    ]
+    for config, limit, named in cases:
+        with subtests.test(config=config, limit=limit, named=named):
+            run = new_run(robot=a_robot(config=config))  # DEC-34
+            assert run.execution.deadline_at == NOON + timedelta(seconds=limit)
+            assert signalled(run, "deadline", at=HOUR).execution.error == f"deadline: it worked longer than its {named}"
 
 
 def test_working_time_stands_still_while_a_run_is_parked() -> None:  # DEC-34
@@ -246,10 +248,11 @@ def test_an_unknown_signal_is_refused_without_harm() -> None:
     assert lifecycle.next_step(run) == lifecycle.next_step(new_run())
 
 
-@pytest.mark.parametrize("action", ["pause", "resume", "stop", "deadline", *InterventionAction])
-def test_a_finished_run_applies_no_signal(action: str) -> None:
-    over = lifecycle.finish(at(RequestLearning), ExecStatus.COMPLETED, now=NOON)
-    assert signalled(over, action, "again") == over.model_copy(update={"applied": 1})
+def test_a_finished_run_applies_no_signal(subtests: pytest.Subtests) -> None:
+    for action in ["pause", "resume", "stop", "deadline", *InterventionAction]:
+        with subtests.test(action=action):
+            over = lifecycle.finish(at(RequestLearning), ExecStatus.COMPLETED, now=NOON)
+            assert signalled(over, action, "again") == over.model_copy(update={"applied": 1})
 
 
 def test_the_signals_of_an_inbox_are_applied_in_order() -> None:

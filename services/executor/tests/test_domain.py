@@ -131,14 +131,15 @@ def test_after_a_usable_answer_nothing_is_left_of_the_ones_before() -> None:
     assert (run.feedback, run.attempts, run.failures, run.retry_at) == ("", 0, 0, None)
 
 
-@pytest.mark.parametrize("phase", [Phase.INSPIRATION, Phase.GOALS, Phase.TASKS, Phase.DELIVERY])
-def test_the_third_unusable_answer_fails_the_run_with_the_reason(phase: Phase) -> None:
-    run = on_the_way(phase)
-    for _ in range(lifecycle.MAX_ATTEMPTS):
-        assert names([lifecycle.next_step(run)]) == [phase]
-        run = lifecycle.apply(run, Unusable("expected a plan"), now=NOON)
-    assert run.execution.error == f"{phase}: expected a plan (3 attempts)"
-    assert isinstance(lifecycle.next_step(run), RequestLearning)
+def test_the_third_unusable_answer_fails_the_run_with_the_reason(subtests: pytest.Subtests) -> None:
+    for phase in [Phase.INSPIRATION, Phase.GOALS, Phase.TASKS, Phase.DELIVERY]:
+        with subtests.test(phase=phase):
+            run = on_the_way(phase)
+            for _ in range(lifecycle.MAX_ATTEMPTS):
+                assert names([lifecycle.next_step(run)]) == [phase]
+                run = lifecycle.apply(run, Unusable("expected a plan"), now=NOON)
+            assert run.execution.error == f"{phase}: expected a plan (3 attempts)"
+            assert isinstance(lifecycle.next_step(run), RequestLearning)
 
 
 def test_a_delayed_step_is_tried_again_when_the_other_side_says() -> None:
@@ -201,22 +202,21 @@ def test_a_broken_rule_fails_the_task_and_stops_the_run() -> None:  # EX-25, DEC
     assert isinstance(lifecycle.next_step(run), RequestLearning)
 
 
-@pytest.mark.parametrize(
-    ("verdict", "error", "reason"),
-    [
+def test_a_verdict_that_is_not_a_yes_fails_the_run(subtests: pytest.Subtests) -> None:  # EX-25
+    cases = [
         (BAD, None, "too short; no figures"),
         (BAD.model_copy(update={"issues": []}), None, "the result was not accepted"),
         (BAD, "the agent gave no verdict", "the agent gave no verdict"),
         (GOOD, "the agent gave no verdict", "the agent gave no verdict"),
-    ],
-)
-def test_a_verdict_that_is_not_a_yes_fails_the_run(verdict: Any, error: str | None, reason: str) -> None:  # EX-25
-    run = at(RequestVerdict, expected="a result")
-    step = lifecycle.next_step(run)
-    assert isinstance(step, RequestVerdict)
-    run = with_outcome(run, VerdictGiven(step.validation_id, "task-1", verdict, error))
-    assert run.execution.error == f"task task-1 (Step 1): {reason}"
-    assert isinstance(lifecycle.next_step(run), RequestLearning)
+    ]
+    for verdict, error, reason in cases:
+        with subtests.test(verdict=verdict, error=error, reason=reason):
+            run = at(RequestVerdict, expected="a result")
+            step = lifecycle.next_step(run)
+            assert isinstance(step, RequestVerdict)
+            run = with_outcome(run, VerdictGiven(step.validation_id, "task-1", verdict, error))
+            assert run.execution.error == f"task task-1 (Step 1): {reason}"
+            assert isinstance(lifecycle.next_step(run), RequestLearning)
 
 
 def test_the_tasks_after_a_failed_one_are_not_begun() -> None:  # EX-25
@@ -226,15 +226,16 @@ def test_the_tasks_after_a_failed_one_are_not_begun() -> None:  # EX-25
     assert [result.task_id for result in run.execution.results] == ["task-1"]
 
 
-@pytest.mark.parametrize("until", STEPS[:-2])
-def test_a_failed_run_learns_delivers_nothing_and_ends_failed(until: Any) -> None:  # DEC-33
-    failed = lifecycle.apply(on_the_way(until), StepFailed("no luck"), now=NOON)
-    if until is RecallLessons:
-        failed = with_outcome(failed, Recalled([]))
-    run, steps = advance_until(failed)
-    assert names(steps) == ["RequestLearning", "Finish"]
-    assert (run.execution.status, run.execution.delivery) == (ExecStatus.FAILED, None)
-    assert run.execution.error == f"{_of(until)}no luck"
+def test_a_failed_run_learns_delivers_nothing_and_ends_failed(subtests: pytest.Subtests) -> None:  # DEC-33
+    for until in STEPS[:-2]:
+        with subtests.test(until=until):
+            failed = lifecycle.apply(on_the_way(until), StepFailed("no luck"), now=NOON)
+            if until is RecallLessons:
+                failed = with_outcome(failed, Recalled([]))
+            run, steps = advance_until(failed)
+            assert names(steps) == ["RequestLearning", "Finish"]
+            assert (run.execution.status, run.execution.delivery) == (ExecStatus.FAILED, None)
+            assert run.execution.error == f"{_of(until)}no luck"
 
 
 def test_a_run_that_delivered_but_could_not_learn_is_complete_all_the_same() -> None:
@@ -242,13 +243,14 @@ def test_a_run_that_delivered_but_could_not_learn_is_complete_all_the_same() -> 
     assert lifecycle.next_step(run) == Finish(ExecStatus.COMPLETED)
 
 
-@pytest.mark.parametrize("until", [*STEPS, Finish])
-def test_a_run_can_be_cancelled_at_any_point(until: Any) -> None:  # TG-20
-    run = on_the_way(until).model_copy(update={"cancelled": "the robot was deleted"})
-    assert lifecycle.next_step(run) == Finish(ExecStatus.CANCELLED)
-    over = lifecycle.finish(run, ExecStatus.CANCELLED, now=NOON)
-    assert (over.execution.status, over.execution.error) == (ExecStatus.CANCELLED, "the robot was deleted")
-    assert (over.execution.finished_at, lifecycle.next_step(over)) == (NOON, Done())
+def test_a_run_can_be_cancelled_at_any_point(subtests: pytest.Subtests) -> None:  # TG-20
+    for until in [*STEPS, Finish]:
+        with subtests.test(until=until):
+            run = on_the_way(until).model_copy(update={"cancelled": "the robot was deleted"})
+            assert lifecycle.next_step(run) == Finish(ExecStatus.CANCELLED)
+            over = lifecycle.finish(run, ExecStatus.CANCELLED, now=NOON)
+            assert (over.execution.status, over.execution.error) == (ExecStatus.CANCELLED, "the robot was deleted")
+            assert (over.execution.finished_at, lifecycle.next_step(over)) == (NOON, Done())
 
 
 def test_steps_have_ids_of_their_own_in_every_run() -> None:

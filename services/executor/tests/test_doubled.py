@@ -1,7 +1,7 @@
 """Answers that come twice, late, or to a run that doesn't wait for them."""
 
 from datetime import timedelta
-from typing import Any
+from itertools import product
 
 import pytest
 from services.executor.tests.fixtures import GOOD, PATIENCE, STEPS, at, new_run, on_the_way, outcome_of, with_outcome
@@ -42,37 +42,38 @@ def test_every_kind_of_outcome_is_in_the_table() -> None:
     assert {type(outcome) for outcome in outcomes()} == {*kinds, Learnt, StepFailed}
 
 
-@pytest.mark.parametrize("number", range(len(outcomes())))
-def test_an_outcome_that_comes_twice_is_applied_once(number: int) -> None:
-    run = new_run("clock")
-    for outcome in outcomes()[:number]:
-        run = with_outcome(run, outcome)
-    once = with_outcome(run, outcomes()[number])
-    assert once != run
-    assert lifecycle.apply(once, outcomes()[number], now=NOON + timedelta(hours=1)) == once
+def test_an_outcome_that_comes_twice_is_applied_once(subtests: pytest.Subtests) -> None:
+    for number in range(len(outcomes())):
+        with subtests.test(number=number):
+            run = new_run("clock")
+            for outcome in outcomes()[:number]:
+                run = with_outcome(run, outcome)
+            once = with_outcome(run, outcomes()[number])
+            assert once != run
+            assert lifecycle.apply(once, outcomes()[number], now=NOON + timedelta(hours=1)) == once
 
 
 ANSWERS = [outcome for outcome in outcomes() if isinstance(outcome, VerdictGiven | DeliveryTaken | Learnt)]
 
 
-@pytest.mark.parametrize("stale", ANSWERS, ids=lambda each: f"{type(each).__name__}-{getattr(each, 'task_id', '')}")
-@pytest.mark.parametrize("until", STEPS)
-def test_an_answer_that_is_not_waited_for_changes_nothing(until: Any, stale: Outcome) -> None:
-    run = on_the_way(until)
-    step = lifecycle.next_step(run)
-    if isinstance(step, RequestVerdict | RequestDelivery | RequestLearning):
-        run = lifecycle.wait_for_answer(run, step, now=NOON, patience=PATIENCE)
-    awaited = outcome_of(run, step, expected="a result") == stale
-    changed = lifecycle.apply(run, stale, now=NOON) != run
-    assert changed == (awaited and isinstance(stale, VerdictGiven | DeliveryTaken | Learnt))
+def test_an_answer_that_is_not_waited_for_changes_nothing(subtests: pytest.Subtests) -> None:
+    for until, stale in product(STEPS, ANSWERS):
+        with subtests.test(until=until, stale=stale):
+            run = on_the_way(until)
+            step = lifecycle.next_step(run)
+            if isinstance(step, RequestVerdict | RequestDelivery | RequestLearning):
+                run = lifecycle.wait_for_answer(run, step, now=NOON, patience=PATIENCE)
+            awaited = outcome_of(run, step, expected="a result") == stale
+            changed = lifecycle.apply(run, stale, now=NOON) != run
+            assert changed == (awaited and isinstance(stale, VerdictGiven | DeliveryTaken | Learnt))
 
 
-@pytest.mark.parametrize("status", [ExecStatus.COMPLETED, ExecStatus.FAILED, ExecStatus.CANCELLED])
-@pytest.mark.parametrize("until", STEPS)
-def test_nothing_changes_a_run_that_is_over(until: Any, status: ExecStatus) -> None:
-    over = lifecycle.finish(on_the_way(until), status, now=NOON)
-    late = [*outcomes(), Unusable("what?"), StepDelayed("busy", 1)]
-    assert [lifecycle.apply(over, outcome, now=NOON) for outcome in late] == [over] * len(late)
+def test_nothing_changes_a_run_that_is_over(subtests: pytest.Subtests) -> None:
+    for until, status in product(STEPS, [ExecStatus.COMPLETED, ExecStatus.FAILED, ExecStatus.CANCELLED]):
+        with subtests.test(until=until, status=status):
+            over = lifecycle.finish(on_the_way(until), status, now=NOON)
+            late = [*outcomes(), Unusable("what?"), StepDelayed("busy", 1)]
+            assert [lifecycle.apply(over, outcome, now=NOON) for outcome in late] == [over] * len(late)
 
 
 def test_a_verdict_of_another_request_is_not_the_one_waited_for() -> None:

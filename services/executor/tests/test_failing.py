@@ -52,21 +52,20 @@ def statuses(run: Run) -> list[str]:
     return [str(result.status) for result in run.execution.results]
 
 
-@pytest.mark.parametrize(
-    ("numbers", "expected"),
-    [
+def test_a_robot_may_go_on_past_failed_tasks_and_says_how_many(subtests: pytest.Subtests) -> None:
+    cases = [
         ((1,), ["failed", "completed", "completed"]),
         ((2,), ["completed", "failed", "completed"]),
         ((3,), ["completed", "completed", "failed"]),
         ((1, 3), ["failed", "completed", "failed"]),
-    ],
-)
-def test_a_robot_may_go_on_past_failed_tasks_and_says_how_many(numbers: tuple[int, ...], expected: list[str]) -> None:
-    done = failing(three(), *numbers)  # EX-20 EX-25
-    assert statuses(done) == expected
-    assert (done.execution.status, done.execution.error) == (ExecStatus.COMPLETED, None)
-    assert done.execution.notes[-1] == f"{len(numbers)} of 3 tasks failed"
-    assert done.execution.content == CONTENT
+    ]
+    for numbers, expected in cases:
+        with subtests.test(numbers=numbers, expected=expected):
+            done = failing(three(), *numbers)  # EX-20 EX-25
+            assert statuses(done) == expected
+            assert (done.execution.status, done.execution.error) == (ExecStatus.COMPLETED, None)
+            assert done.execution.notes[-1] == f"{len(numbers)} of 3 tasks failed"
+            assert done.execution.content == CONTENT
 
 
 def test_a_run_none_of_whose_tasks_was_completed_fails_all_the_same() -> None:  # EX-25

@@ -52,19 +52,18 @@ def nested(levels: int) -> str:
     return "[" * levels + "]" * levels
 
 
-@pytest.mark.parametrize(
-    ("args", "reason"),
-    [
+def test_json_that_no_store_can_hold_is_asked_for_again(subtests: pytest.Subtests) -> None:
+    cases = [
         (f"[{2**63}]", "expected whole numbers of at most 64 bits; write longer ones as text"),
         (f"[{-(2**63) - 1}]", "expected whole numbers of at most 64 bits; write longer ones as text"),
         (f'[{{"a": [{2**99}]}}]', "expected whole numbers of at most 64 bits; write longer ones as text"),
         ('[{"a\\u0000b": 1}]', "expected names without a zero byte"),
         (nested(90), f"expected JSON that is nested at most {MAX_DEPTH} levels deep"),
         (nested(400), f"expected JSON that is nested at most {MAX_DEPTH} levels deep"),
-    ],
-)
-def test_json_that_no_store_can_hold_is_asked_for_again(args: str, reason: str) -> None:
-    assert planning(args) == Unusable(reason)
+    ]
+    for args, reason in cases:
+        with subtests.test(args=args, reason=reason):
+            assert planning(args) == Unusable(reason)
 
 
 @pytest.mark.parametrize("args", ["[NaN]", "[Infinity]", nested(100_000)])
@@ -74,11 +73,12 @@ def test_what_is_no_json_is_no_plan(args: str) -> None:
     assert outcome.reason.startswith("expected a plan as JSON")
 
 
-@pytest.mark.parametrize("args", [f"[{2**63 - 1}, {-(2**63)}]", nested(40), '["\\u0000"]', "[1e308, true, null]"])
-def test_everything_else_is_kept_as_it_is(args: str) -> None:
-    outcome = planning(args)
-    assert isinstance(outcome, Planned)
-    assert outcome.tasks[0].args == json.loads(args)
+def test_everything_else_is_kept_as_it_is(subtests: pytest.Subtests) -> None:
+    for args in [f"[{2**63 - 1}, {-(2**63)}]", nested(40), '["\\u0000"]', "[1e308, true, null]"]:
+        with subtests.test(args=args):
+            outcome = planning(args)
+            assert isinstance(outcome, Planned)
+            assert outcome.tasks[0].args == json.loads(args)
 
 
 def test_arguments_of_tools_are_held_to_the_same() -> None:

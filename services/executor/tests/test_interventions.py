@@ -1,5 +1,6 @@
 """Interventions in a run under way, in every phase, each with its effect (TG-07)."""
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -62,37 +63,36 @@ def clock_run(until: Any) -> Run:
     return at(until, run=new_run("clock", robot=EQUIPPED))
 
 
-@pytest.mark.parametrize(("action", "before"), [(row[0], row[1]) for row in TABLE])
-@pytest.mark.parametrize("until", BEFORE_ITS_PLAN)
-def test_before_there_is_a_plan_an_intervention_goes_to_the_planner(
-    until: Phase, action: str, before: str
-) -> None:  # TG-07
-    run = said(clock_run(until), action)
-    assert effect(run) == before
-    assert lifecycle.next_step(run) == lifecycle.next_step(clock_run(until))
-    run = at(Phase.TASKS, run=run)
-    agent = Agents().find("rota.tasks", team="acme")
-    assert agent is not None
-    text = for_phase(run, Phase.TASKS, agent, "rota.tasks", {})[-1].text()
-    if words := FIELDS[action].get("text"):
-        assert f"- [{action}] {words}" in text
-    assert advance_until(run)[0].execution.status is ExecStatus.COMPLETED
+def test_before_there_is_a_plan_an_intervention_goes_to_the_planner(subtests: pytest.Subtests) -> None:  # TG-07
+    for until, (action, before) in product(BEFORE_ITS_PLAN, [(row[0], row[1]) for row in TABLE]):
+        with subtests.test(until=until, action=action, before=before):
+            run = said(clock_run(until), action)
+            assert effect(run) == before
+            assert lifecycle.next_step(run) == lifecycle.next_step(clock_run(until))
+            run = at(Phase.TASKS, run=run)
+            agent = Agents().find("rota.tasks", team="acme")
+            assert agent is not None
+            text = for_phase(run, Phase.TASKS, agent, "rota.tasks", {})[-1].text()
+            if words := FIELDS[action].get("text"):
+                assert f"- [{action}] {words}" in text
+            assert advance_until(run)[0].execution.status is ExecStatus.COMPLETED
 
 
-@pytest.mark.parametrize(("action", "during"), [(row[0], row[2]) for row in TABLE])
-def test_between_tasks_it_takes_effect_at_once(action: str, during: str) -> None:  # TG-07
-    run = said(clock_run(RunTurn), action)
-    assert effect(run) == during
-    assert advance_until(run)[0].execution.status is ExecStatus.COMPLETED
+def test_between_tasks_it_takes_effect_at_once(subtests: pytest.Subtests) -> None:  # TG-07
+    for action, during in [(row[0], row[2]) for row in TABLE]:
+        with subtests.test(action=action, during=during):
+            run = said(clock_run(RunTurn), action)
+            assert effect(run) == during
+            assert advance_until(run)[0].execution.status is ExecStatus.COMPLETED
 
 
-@pytest.mark.parametrize(("action", "after"), [(row[0], row[3]) for row in TABLE])
-@pytest.mark.parametrize("until", AFTER_ITS_TASKS)
-def test_once_the_tasks_are_done_it_is_too_late(until: Any, action: str, after: str | None) -> None:  # TG-07
-    run = said(clock_run(until), action)
-    late = LATE if until is RequestLearning else "applies from the next step"
-    assert effect(run) == (after or late)
-    assert lifecycle.next_step(run) == lifecycle.next_step(clock_run(until))
+def test_once_the_tasks_are_done_it_is_too_late(subtests: pytest.Subtests) -> None:  # TG-07
+    for until, (action, after) in product(AFTER_ITS_TASKS, [(row[0], row[3]) for row in TABLE]):
+        with subtests.test(until=until, action=action, after=after):
+            run = said(clock_run(until), action)
+            late = LATE if until is RequestLearning else "applies from the next step"
+            assert effect(run) == (after or late)
+            assert lifecycle.next_step(run) == lifecycle.next_step(clock_run(until))
 
 
 def test_a_task_that_is_added_runs_last_as_a_persons_own() -> None:  # EX-17
@@ -168,18 +168,16 @@ def test_a_run_whose_every_task_was_cancelled_has_nothing_to_deliver() -> None:
     )
 
 
-@pytest.mark.parametrize("action", ["task.cancel", "task.update"])
-@pytest.mark.parametrize(
-    ("wanted", "reason"),
-    [
+def test_what_is_over_or_unknown_can_not_be_changed(subtests: pytest.Subtests) -> None:
+    cases = [
         ("task-1", "too late: task task-1 is over"),
         ("unknown", "refused: expected the id of one of the plan's tasks (task-1, task-2), not 'unknown'"),
-    ],
-)
-def test_what_is_over_or_unknown_can_not_be_changed(action: str, wanted: str, reason: str) -> None:
-    run = advance(advance(with_tasks(a_task(1), a_task(2))))
-    run = signalled(run, action, task={"id": wanted, "description": "New"})
-    assert effect(run) == reason
+    ]
+    for (wanted, reason), action in product(cases, ["task.cancel", "task.update"]):
+        with subtests.test(wanted=wanted, reason=reason, action=action):
+            run = advance(advance(with_tasks(a_task(1), a_task(2))))
+            run = signalled(run, action, task={"id": wanted, "description": "New"})
+            assert effect(run) == reason
 
 
 def test_a_task_that_has_not_begun_can_be_given_to_another() -> None:

@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from functools import partial
+from itertools import product
 from typing import Any, cast
 
 import pytest
@@ -166,47 +167,50 @@ class Giving(Life):
         return outcome_of(run, step)
 
 
-@pytest.mark.parametrize("fast", [False, True], ids=["slow", "faster than its promise"])
-@pytest.mark.parametrize("made", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("number", range(1, WRITES + 1))
-async def test_a_promised_result_is_never_lost(number: int, made: bool, fast: bool) -> None:  # F9 TG-01
-    runs = Deadly(number, made=made)
-    life = Promising(runs, "crm.ping", fast=fast)
-    run = await life.lived()
-    (result,) = run.execution.results
-    assert (run.execution.status, result.output and result.output.inline) == (ExecStatus.COMPLETED, '{"paid": true}')
-    assert len(set(life.calls)) == 1  # a repeated call has the same step and the same callback
-    assert [fact for fact in life.harness.published.facts if fact.startswith("finished")] != []
-    assert len(life.answers) - sum(answer.repeated for answer in life.answers) <= 1
+async def test_a_promised_result_is_never_lost(subtests: pytest.Subtests) -> None:  # F9 TG-01
+    for number, made, fast in product(range(1, WRITES + 1), [False, True], [False, True]):
+        with subtests.test(number=number, made=made, fast=fast):
+            runs = Deadly(number, made=made)
+            life = Promising(runs, "crm.ping", fast=fast)
+            run = await life.lived()
+            (result,) = run.execution.results
+            assert (run.execution.status, result.output and result.output.inline) == (
+                ExecStatus.COMPLETED,
+                '{"paid": true}',
+            )
+            assert len(set(life.calls)) == 1  # a repeated call has the same step and the same callback
+            assert [fact for fact in life.harness.published.facts if fact.startswith("finished")] != []
+            assert len(life.answers) - sum(answer.repeated for answer in life.answers) <= 1
 
 
-@pytest.mark.parametrize("fast", [False, True], ids=["slow", "faster than its promise"])
-# F1
-@pytest.mark.parametrize("made", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("number", range(1, WRITES + 1))
-async def test_a_call_that_may_not_be_made_again_is_made_once(number: int, made: bool, fast: bool) -> None:  # F9 TG-01
-    life = Promising(Deadly(number, made=made), "crm.pay", fast=fast)
-    run = await life.lived()
-    (result,) = run.execution.results
-    assert len(life.calls) <= 1
-    if result.error is None:
-        assert (run.execution.status, len(life.calls)) == (ExecStatus.COMPLETED, 1)
-    else:  # the call's outcome was unknown, and its result never sent
-        assert result.error.startswith("outcome unknown")
-        assert life.harness.runs._rows["e1"].inbox == ()
+async def test_a_call_that_may_not_be_made_again_is_made_once(subtests: pytest.Subtests) -> None:  # F1 # F9 TG-01
+    for number, made, fast in product(range(1, WRITES + 1), [False, True], [False, True]):
+        with subtests.test(number=number, made=made, fast=fast):
+            life = Promising(Deadly(number, made=made), "crm.pay", fast=fast)
+            run = await life.lived()
+            (result,) = run.execution.results
+            assert len(life.calls) <= 1
+            if result.error is None:
+                assert (run.execution.status, len(life.calls)) == (ExecStatus.COMPLETED, 1)
+            else:  # the call's outcome was unknown, and its result never sent
+                assert result.error.startswith("outcome unknown")
+                assert life.harness.runs._rows["e1"].inbox == ()
 
 
-@pytest.mark.parametrize("made", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("number", range(1, WRITES + 1))
-async def test_goals_are_given_once_and_surely(number: int, made: bool) -> None:  # F9 SC-13
-    runs = Deadly(number, made=made)
-    life = Giving(runs, new_run(robot=deduping()))
-    other = an_earlier("e0")
-    assert await InMemoryRuns.create(runs, other, owner="another", lease=timedelta(days=365)) == 1
-    run = await life.lived()
-    assert (run.execution.status, run.execution.skipped) == (ExecStatus.COMPLETED, "merged into e0: it is at it")
-    assert [(word.text(), word.merged) for word in runs._rows["e0"].inbox] == [("the rest", "e1")]
-    assert life.harness.published.facts.count("intervened goal.add") >= 1
+async def test_goals_are_given_once_and_surely(subtests: pytest.Subtests) -> None:  # F9 SC-13
+    for number, made in product(range(1, WRITES + 1), [False, True]):
+        with subtests.test(number=number, made=made):
+            runs = Deadly(number, made=made)
+            life = Giving(runs, new_run(robot=deduping()))
+            other = an_earlier("e0")
+            assert await InMemoryRuns.create(runs, other, owner="another", lease=timedelta(days=365)) == 1
+            run = await life.lived()
+            assert (run.execution.status, run.execution.skipped) == (
+                ExecStatus.COMPLETED,
+                "merged into e0: it is at it",
+            )
+            assert [(word.text(), word.merged) for word in runs._rows["e0"].inbox] == [("the rest", "e1")]
+            assert life.harness.published.facts.count("intervened goal.add") >= 1
 
 
 async def test_a_run_has_no_more_writes_than_the_tests_kill_at() -> None:

@@ -82,9 +82,8 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
         load_servers(tmp_path / "nowhere", {})
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
+def test_a_file_that_can_not_be_read_is_named_with_the_field(folder: Path, subtests: pytest.Subtests) -> None:
+    cases = [
         ("label: [", "is not YAML: .*, line 1"),
         ("", "transport: "),
         ("label: X\nteams: [a]\ntransport: pigeon\n", "transport: "),
@@ -108,12 +107,12 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
             "label: X\nteams: [a]\ntransport: http\nurl: $SECRET.URL\nstateless: true\n",
             r"stateless: expected false, because \$SECRET\.URL",
         ),
-    ],
-)
-def test_a_file_that_can_not_be_read_is_named_with_the_field(folder: Path, text: str, reason: str) -> None:
-    (folder / "broken.yaml").write_text(text)
-    with pytest.raises(MCPFileError, match=rf"^broken\.yaml of the MCP servers .*{reason}"):
-        load_servers(folder, ENVIRON)
+    ]
+    for text, reason in cases:
+        with subtests.test(text=text, reason=reason):
+            (folder / "broken.yaml").write_text(text)
+            with pytest.raises(MCPFileError, match=rf"^broken\.yaml of the MCP servers .*{reason}"):
+                load_servers(folder, ENVIRON)
 
 
 @pytest.mark.parametrize(

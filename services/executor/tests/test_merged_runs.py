@@ -90,16 +90,17 @@ TAKERS: dict[str, tuple[Callable[[], Run], str]] = {
 }
 
 
-@pytest.mark.parametrize("where", TAKERS)
-def test_a_run_reaches_goals_given_to_it_at_any_point(where: str) -> None:  # SC-13
-    make, goals = TAKERS[where]
-    run = signalled(make(), "goal.add", "Theirs.", merged="e9")
-    assert run.execution.goals == Goals(content=goals)
-    over, steps = advance_until(run)
-    planned = [step for step in steps if isinstance(step, AskAgent) and step.phase is Phase.TASKS]
-    assert len(planned) == 1
-    assert (over.execution.status, over.execution.skipped) == (ExecStatus.COMPLETED, None)
-    assert over.execution.delivery is not None
+def test_a_run_reaches_goals_given_to_it_at_any_point(subtests: pytest.Subtests) -> None:  # SC-13
+    for where in TAKERS:
+        with subtests.test(where=where):
+            make, goals = TAKERS[where]
+            run = signalled(make(), "goal.add", "Theirs.", merged="e9")
+            assert run.execution.goals == Goals(content=goals)
+            over, steps = advance_until(run)
+            planned = [step for step in steps if isinstance(step, AskAgent) and step.phase is Phase.TASKS]
+            assert len(planned) == 1
+            assert (over.execution.status, over.execution.skipped) == (ExecStatus.COMPLETED, None)
+            assert over.execution.delivery is not None
 
 
 def test_a_run_that_has_failed_takes_no_goals_any_more() -> None:

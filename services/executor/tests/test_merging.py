@@ -133,35 +133,37 @@ NO_TAKERS: dict[str, Callable[[], Run]] = {
 }
 
 
-@pytest.mark.parametrize("why", NO_TAKERS)
-async def test_goals_are_given_only_to_runs_that_accept_them(why: str) -> None:  # SC-13
-    team, other = Team(), an_earlier("e0", run=NO_TAKERS[why]())
-    assert not accepts_goals(other)
-    await team.keep(other)
-    await team.merging.compare(comparing(), Goals(content="Sell"))
-    assert team.others.question().under_way == []
-    assert await team.merging.give_goals(merging(), Merge(into="e0", goals="Sell")) == GoalsGiven("e0", done=False)
-    assert await team.words("e0") == []
+async def test_goals_are_given_only_to_runs_that_accept_them(subtests: pytest.Subtests) -> None:  # SC-13
+    for why in NO_TAKERS:
+        with subtests.test(why=why):
+            team, other = Team(), an_earlier("e0", run=NO_TAKERS[why]())
+            assert not accepts_goals(other)
+            await team.keep(other)
+            await team.merging.compare(comparing(), Goals(content="Sell"))
+            assert team.others.question().under_way == []
+            assert await team.merging.give_goals(merging(), Merge(into="e0", goals="Sell")) == GoalsGiven(
+                "e0", done=False
+            )
+            assert await team.words("e0") == []
 
 
-@pytest.mark.parametrize(
-    ("other", "named"),
-    [
+async def test_only_the_robots_runs_that_began_before_are_given_goals(subtests: pytest.Subtests) -> None:  # SC-13
+    cases = [
         (an_earlier("e0"), True),
         (an_earlier("e0", minutes=0), True),  # at the same instant the id decides
         (an_earlier("e2", minutes=0), False),
         (an_earlier("e0", minutes=-1), False),
         (an_earlier("e0").with_execution(member_id="bob"), False),
         (an_earlier("e0").with_execution(team_id="initech"), False),
-    ],
-)
-async def test_only_the_robots_runs_that_began_before_are_given_goals(other: Run, named: bool) -> None:  # SC-13
-    team = Team()
-    await team.keep(other)
-    await team.merging.compare(comparing(), Goals(content="Sell"))
-    assert [each.execution_id for each in team.others.question().under_way] == ([other.id] if named else [])
-    given = await team.merging.give_goals(merging(), Merge(into=other.id, goals="Sell"))
-    assert given == GoalsGiven(other.id, done=named)
+    ]
+    for other, named in cases:
+        with subtests.test(other=other, named=named):
+            team = Team()
+            await team.keep(other)
+            await team.merging.compare(comparing(), Goals(content="Sell"))
+            assert [each.execution_id for each in team.others.question().under_way] == ([other.id] if named else [])
+            given = await team.merging.give_goals(merging(), Merge(into=other.id, goals="Sell"))
+            assert given == GoalsGiven(other.id, done=named)
 
 
 async def test_two_runs_can_not_give_their_goals_to_each_other() -> None:  # SC-13

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import pytest
@@ -44,14 +45,17 @@ def test_its_type_is_mended(kind: str | None) -> None:
     assert (task.executor_type, task.executor_id) == (ExecutorType.PROCESS, "models.sales.order.Save")
 
 
-@pytest.mark.parametrize("kind", [None, "assistant", "process"])
-@pytest.mark.parametrize("asked", ["models.order.Find", "models.user.profile.Find", "models.user.*", "models.user"])
-def test_another_model_is_refused_with_what_the_robot_has(asked: str, kind: str | None) -> None:  # EX-27
-    with pytest.raises(UnusableAnswer) as refusal:
-        planned(robot("user", processes=[{"name": "crm.greet"}]), asked, executor_type=kind)
-    said = str(refusal.value)
-    assert f"{asked!r}, which this robot doesn't have" in said
-    assert said.endswith("it has assistant writer, process crm.greet, process models.user.<Method>")
+def test_another_model_is_refused_with_what_the_robot_has(subtests: pytest.Subtests) -> None:  # EX-27
+    for asked, kind in product(
+        ["models.order.Find", "models.user.profile.Find", "models.user.*", "models.user"],
+        [None, "assistant", "process"],
+    ):
+        with subtests.test(asked=asked, kind=kind):
+            with pytest.raises(UnusableAnswer) as refusal:
+                planned(robot("user", processes=[{"name": "crm.greet"}]), asked, executor_type=kind)
+            said = str(refusal.value)
+            assert f"{asked!r}, which this robot doesn't have" in said
+            assert said.endswith("it has assistant writer, process crm.greet, process models.user.<Method>")
 
 
 def test_without_a_model_no_method_is_guessed_at() -> None:
@@ -77,12 +81,13 @@ def test_tools_of_a_server_called_models_are_still_found() -> None:
     assert task.executor_type is ExecutorType.PROCESS
 
 
-@pytest.mark.parametrize(("method", "again"), [("Find", True), ("paginate", True), ("Save", False), ("Delete", False)])
-def test_only_a_method_that_reads_is_called_again_after_a_crash(method: str, again: bool) -> None:
-    has = robot("user")
-    task, _ = planned(has, f"models.user.{method}")
-    use = single_call(task, has, "step")
-    assert (use.name, use.idempotent) == (f"models.user.{method}", again)
+def test_only_a_method_that_reads_is_called_again_after_a_crash(subtests: pytest.Subtests) -> None:
+    for method, again in [("Find", True), ("paginate", True), ("Save", False), ("Delete", False)]:
+        with subtests.test(method=method, again=again):
+            has = robot("user")
+            task, _ = planned(has, f"models.user.{method}")
+            use = single_call(task, has, "step")
+            assert (use.name, use.idempotent) == (f"models.user.{method}", again)
 
 
 def test_the_planner_sees_the_models() -> None:

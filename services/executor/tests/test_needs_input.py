@@ -1,6 +1,7 @@
 """An agent that asks a person: the run waits, for weeks if need be, and goes on with the answer (DEC-30)."""
 
 from datetime import timedelta
+from itertools import product
 from typing import Any
 
 import pytest
@@ -48,24 +49,25 @@ def clock_run(phase: Phase) -> Run:
     return at(phase, run=new_run("clock"))
 
 
-@pytest.mark.parametrize("phase", AGENTS_OF)
-def test_a_phase_that_needs_input_waits_and_is_repeated_with_the_answer(phase: Phase) -> None:
-    before = lifecycle.next_step(clock_run(phase))
-    run = asking(clock_run(phase))
-    assert (lifecycle.next_step(run), run.execution.status) == (Park(), ExecStatus.WAITING)
-    assert run.execution.question is not None
-    assert (run.execution.question.question, run.execution.question.task_id) == (QUESTION, None)
-    run = answered(run)
-    again = lifecycle.next_step(run)
-    assert isinstance(again, AskAgent)
-    assert isinstance(before, AskAgent)
-    assert (again.phase, run.execution.question) == (phase, None)
-    assert again.step_id != before.step_id  # another question: a stored answer to the first isn't its answer
-    agent = Agents().find(f"rota.{phase}", team="acme")
-    assert agent is not None
-    asked = for_phase(run, phase, agent, agent.id, {})[-1].text()
-    assert "<said_by_people_meanwhile>\n- [instruct] The German one." in asked
-    assert advance_until(run)[0].execution.status is ExecStatus.COMPLETED
+def test_a_phase_that_needs_input_waits_and_is_repeated_with_the_answer(subtests: pytest.Subtests) -> None:
+    for phase in AGENTS_OF:
+        with subtests.test(phase=phase):
+            before = lifecycle.next_step(clock_run(phase))
+            run = asking(clock_run(phase))
+            assert (lifecycle.next_step(run), run.execution.status) == (Park(), ExecStatus.WAITING)
+            assert run.execution.question is not None
+            assert (run.execution.question.question, run.execution.question.task_id) == (QUESTION, None)
+            run = answered(run)
+            again = lifecycle.next_step(run)
+            assert isinstance(again, AskAgent)
+            assert isinstance(before, AskAgent)
+            assert (again.phase, run.execution.question) == (phase, None)
+            assert again.step_id != before.step_id  # another question: a stored answer to the first isn't its answer
+            agent = Agents().find(f"rota.{phase}", team="acme")
+            assert agent is not None
+            asked = for_phase(run, phase, agent, agent.id, {})[-1].text()
+            assert "<said_by_people_meanwhile>\n- [instruct] The German one." in asked
+            assert advance_until(run)[0].execution.status is ExecStatus.COMPLETED
 
 
 def test_a_task_that_needs_input_waits_and_gets_the_answer_in_its_next_turn() -> None:
@@ -130,35 +132,35 @@ def test_a_task_that_asks_can_be_cancelled_instead_of_answered() -> None:  # TG-
     assert step.task.id == "task-2"
 
 
-@pytest.mark.parametrize("action", ["task.add", "goal.add", "goal.adjust", "task.update"])
-def test_only_an_answer_answers(action: str) -> None:
-    fields: dict[str, Any] = {"task": {"id": "task-1"}} if action == "task.update" else {}
-    run = signalled(asking(with_tasks(a_task(1))), action, "Also Initech.", **fields)
-    assert (lifecycle.next_step(run), run.execution.status) == (Park(), ExecStatus.WAITING)
+def test_only_an_answer_answers(subtests: pytest.Subtests) -> None:
+    for action in ["task.add", "goal.add", "goal.adjust", "task.update"]:
+        with subtests.test(action=action):
+            fields: dict[str, Any] = {"task": {"id": "task-1"}} if action == "task.update" else {}
+            run = signalled(asking(with_tasks(a_task(1))), action, "Also Initech.", **fields)
+            assert (lifecycle.next_step(run), run.execution.status) == (Park(), ExecStatus.WAITING)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_any_agent_can_ask_instead_of_answering(subtests: pytest.Subtests) -> None:
+    cases = [
         '{"status": "need_input", "question": "Which?"}',
         'Hm.\n```\n{"status":"need_input","question":"Which?"}\n```',
-    ],
-)
-@pytest.mark.parametrize("until", [*AGENTS_OF, RunTurn])
-def test_any_agent_can_ask_instead_of_answering(until: Any, text: str) -> None:
-    run = at(until, run=new_run("clock"))
-    step: Any = lifecycle.next_step(run)
-    assert interpret(run, step, ModelReply(text=text), [], LargeTexts()) == NeedsInput("Which?")
+    ]
+    for until, text in product([*AGENTS_OF, RunTurn], cases):
+        with subtests.test(until=until, text=text):
+            run = at(until, run=new_run("clock"))
+            step: Any = lifecycle.next_step(run)
+            assert interpret(run, step, ModelReply(text=text), [], LargeTexts()) == NeedsInput("Which?")
 
 
-@pytest.mark.parametrize("until", [*AGENTS_OF, RunTurn])
-def test_an_empty_question_is_unusable(until: Any) -> None:
-    run = at(until, run=new_run("clock"))
-    step: Any = lifecycle.next_step(run)
-    for text in ('{"status": "need_input"}', '{"status": "need_input", "question": "  "}'):
-        assert interpret(run, step, ModelReply(text=text), [], LargeTexts()) == Unusable(
-            'expected a "question" beside "status": "need_input": say what you need to know'
-        )
+def test_an_empty_question_is_unusable(subtests: pytest.Subtests) -> None:
+    for until in [*AGENTS_OF, RunTurn]:
+        with subtests.test(until=until):
+            run = at(until, run=new_run("clock"))
+            step: Any = lifecycle.next_step(run)
+            for text in ('{"status": "need_input"}', '{"status": "need_input", "question": "  "}'):
+                assert interpret(run, step, ModelReply(text=text), [], LargeTexts()) == Unusable(
+                    'expected a "question" beside "status": "need_input": say what you need to know'
+                )
 
 
 def test_a_question_that_comes_twice_is_asked_once() -> None:

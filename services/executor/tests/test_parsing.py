@@ -1,6 +1,7 @@
 """The parsing of agents' answers."""
 
 import json
+from itertools import product
 
 import pytest
 
@@ -15,10 +16,11 @@ def wrapped(form: str, value: object) -> str:
     return form.replace("{}", json.dumps(value))
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_goals_are_found_in_whatever_is_around_them(form: str) -> None:  # EX-13 CL-22
-    goals = parsing.goals(wrapped(form, {"content": "## Goals\n1. Sell"}))
-    assert (goals.content, goals.delivery) == ("## Goals\n1. Sell", None)
+def test_goals_are_found_in_whatever_is_around_them(subtests: pytest.Subtests) -> None:  # EX-13 CL-22
+    for form in FORMS:
+        with subtests.test(form=form):
+            goals = parsing.goals(wrapped(form, {"content": "## Goals\n1. Sell"}))
+            assert (goals.content, goals.delivery) == ("## Goals\n1. Sell", None)
 
 
 def test_goals_may_be_markdown_alone() -> None:  # EX-13
@@ -36,9 +38,10 @@ def test_a_wish_for_the_delivery_is_kept() -> None:  # EX-14
     )
 
 
-@pytest.mark.parametrize("wish", ["by mail", {"type": "pigeon"}, {"format": "pdf"}, 7, None])
-def test_a_wish_that_can_not_be_read_is_none(wish: object) -> None:  # DEC-32
-    assert parsing.goals(json.dumps({"content": "Sell", "delivery": wish})).delivery is None
+def test_a_wish_that_can_not_be_read_is_none(subtests: pytest.Subtests) -> None:  # DEC-32
+    for wish in ["by mail", {"type": "pigeon"}, {"format": "pdf"}, 7, None]:
+        with subtests.test(wish=wish):
+            assert parsing.goals(json.dumps({"content": "Sell", "delivery": wish})).delivery is None
 
 
 @pytest.mark.parametrize("text", ["", "  \n"])
@@ -47,9 +50,10 @@ def test_empty_goals_are_refused(text: str) -> None:
         parsing.goals(text)
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_report_may_be_wrapped_in_json(form: str) -> None:  # EX-10
-    assert parsing.report(wrapped(form, {"content": "## Summary\nquiet"})) == "## Summary\nquiet"
+def test_a_report_may_be_wrapped_in_json(subtests: pytest.Subtests) -> None:  # EX-10
+    for form in FORMS:
+        with subtests.test(form=form):
+            assert parsing.report(wrapped(form, {"content": "## Summary\nquiet"})) == "## Summary\nquiet"
 
 
 def test_a_report_is_markdown_with_whatever_it_cites() -> None:  # EX-10
@@ -65,11 +69,11 @@ def test_an_empty_report_is_refused() -> None:
 DRAFT = {"summary": " All done. ", "body": "# Report\n\n- one"}
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("value", [DRAFT, {"content": DRAFT}])
-def test_a_draft_is_found_in_whatever_is_around_it(form: str, value: object) -> None:  # DC-03 CL-22
-    draft = parsing.draft(wrapped(form, value))
-    assert (draft.summary, draft.body, draft.attachments) == ("All done.", "# Report\n\n- one", [])
+def test_a_draft_is_found_in_whatever_is_around_it(subtests: pytest.Subtests) -> None:  # DC-03 CL-22
+    for value, form in product([DRAFT, {"content": DRAFT}], FORMS):
+        with subtests.test(value=value, form=form):
+            draft = parsing.draft(wrapped(form, value))
+            assert (draft.summary, draft.body, draft.attachments) == ("All done.", "# Report\n\n- one", [])
 
 
 def test_a_draft_may_have_attachments() -> None:  # DC-04
@@ -82,9 +86,8 @@ def test_a_draft_may_have_attachments() -> None:  # DC-04
     assert parsing.draft(json.dumps(DRAFT | {"attachments": None})).attachments == []
 
 
-@pytest.mark.parametrize(
-    ("value", "reason"),
-    [
+def test_a_draft_that_can_not_be_used_says_what_was_expected(subtests: pytest.Subtests) -> None:
+    cases = [
         ("All done.", "expected JSON like"),
         ([DRAFT["body"]], "expected JSON like"),
         ({"body": "# R"}, "expected content.summary"),
@@ -95,8 +98,7 @@ def test_a_draft_may_have_attachments() -> None:  # DC-04
         (DRAFT | {"attachments": "report.pdf"}, "expected attachments as a list"),
         (DRAFT | {"attachments": 7}, "expected attachments as a list"),
         (DRAFT | {"attachments": [{"title": "R", "file": "/etc/passwd"}]}, "expected attachments as a list"),
-    ],
-)
-def test_a_draft_that_can_not_be_used_says_what_was_expected(value: object, reason: str) -> None:
-    with pytest.raises(UnusableAnswer, match=reason):
-        parsing.draft(json.dumps(value))
+    ]
+    for value, reason in cases:
+        with subtests.test(value=value, reason=reason), pytest.raises(UnusableAnswer, match=reason):
+            parsing.draft(json.dumps(value))

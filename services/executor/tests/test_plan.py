@@ -57,26 +57,24 @@ def test_a_right_plan_is_taken_as_it_is() -> None:  # EX-16 EX-18
     assert (task.executor_type, task.executor_id) == (ExecutorType.ASSISTANT, "experts.text-writer")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_plan_is_found_in_whatever_is_around_it(subtests: pytest.Subtests) -> None:  # CL-22
+    cases = [
         'Here is the plan:\n```json\n{"tasks": [TASK]}\n```\nGood luck!',
         "```\n[TASK]\n```",
         'Sure [1]! {"tasks": [TASK]} That is all.',
         "[TASK]",
         "TASK",
-    ],
-)
-def test_a_plan_is_found_in_whatever_is_around_it(text: str) -> None:  # CL-22
-    found = plan(text.replace("TASK", json.dumps(raw())), robot=robot(*TWO), trigger=TriggerType.CLOCK)
-    assert not isinstance(found, str)
-    tasks, _ = found
-    assert [task.description for task in tasks] == ["Write it"]
+    ]
+    for text in cases:
+        with subtests.test(text=text):
+            found = plan(text.replace("TASK", json.dumps(raw())), robot=robot(*TWO), trigger=TriggerType.CLOCK)
+            assert not isinstance(found, str)
+            tasks, _ = found
+            assert [task.description for task in tasks] == ["Write it"]
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
+def test_what_is_no_plan_is_refused_with_what_was_expected(subtests: pytest.Subtests) -> None:
+    cases = [
         ("I can't plan this.", "expected a plan as JSON"),
         ('{"tasks": "write"}', "expected a plan as JSON"),
         ('{"tasks": null}', "expected a plan as JSON"),
@@ -86,12 +84,12 @@ def test_a_plan_is_found_in_whatever_is_around_it(text: str) -> None:  # CL-22
         ("", "expected a plan as JSON"),
         ('{"tasks": []}', "expected at least one task"),
         ("[]", "expected at least one task"),
-    ],
-)
-def test_what_is_no_plan_is_refused_with_what_was_expected(text: str, reason: str) -> None:
-    with pytest.raises(UnusableAnswer, match=reason) as refusal:
-        plan(text, robot=robot(*TWO), trigger=TriggerType.CLOCK)
-    assert '"tasks"' in str(refusal.value)  # the agent is shown the form
+    ]
+    for text, reason in cases:
+        with subtests.test(text=text, reason=reason):
+            with pytest.raises(UnusableAnswer, match=reason) as refusal:
+                plan(text, robot=robot(*TWO), trigger=TriggerType.CLOCK)
+            assert '"tasks"' in str(refusal.value)  # the agent is shown the form
 
 
 def test_too_many_tasks_are_refused() -> None:
@@ -132,19 +130,21 @@ def test_what_is_null_is_what_is_missing() -> None:
     assert (task.id, task.expected_output, task.validation_rules, task.args) == ("task-1", "", [], [])
 
 
-@pytest.mark.parametrize(
-    "asked", ["writer", "text-writer", "TEXT_WRITER", "Text Writer", "the experts.text-writer agent"]
-)
-def test_an_assistant_named_in_part_is_found_and_the_change_noted(asked: str) -> None:
-    (task,), notes = planned(raw(asked))
-    assert task.executor_id == "experts.text-writer"
-    assert notes == [f"plan: task task-1 asked for {asked}, given to assistant experts.text-writer"]
+def test_an_assistant_named_in_part_is_found_and_the_change_noted(subtests: pytest.Subtests) -> None:
+    for asked in ["writer", "text-writer", "TEXT_WRITER", "Text Writer", "the experts.text-writer agent"]:
+        with subtests.test(asked=asked):
+            (task,), notes = planned(raw(asked))
+            assert task.executor_id == "experts.text-writer"
+            assert notes == [f"plan: task task-1 asked for {asked}, given to assistant experts.text-writer"]
 
 
-@pytest.mark.parametrize("asked", ["experts", "someone", "", None])
-def test_an_ambiguous_assistant_is_refused_with_the_names(asked: str | None) -> None:  # EX-26
-    reason = f"task task-1 names {asked or ''!r}, which this robot doesn't have"
-    assert refused(raw(asked)) == f"{reason}: it has assistant experts.lead-scorer, assistant experts.text-writer"
+def test_an_ambiguous_assistant_is_refused_with_the_names(subtests: pytest.Subtests) -> None:  # EX-26
+    for asked in ["experts", "someone", "", None]:
+        with subtests.test(asked=asked):
+            reason = f"task task-1 names {asked or ''!r}, which this robot doesn't have"
+            assert (
+                refused(raw(asked)) == f"{reason}: it has assistant experts.lead-scorer, assistant experts.text-writer"
+            )
 
 
 @pytest.mark.parametrize("asked", ["someone", "", None])

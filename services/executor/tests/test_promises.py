@@ -2,7 +2,6 @@
 
 import asyncio
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from services.executor.tests.fixtures import EQUIPPED, SECRET, a_process_task, advance, new_run, with_tasks
@@ -81,22 +80,26 @@ class Taking:
         return await self.harness.run()
 
 
-@pytest.mark.parametrize(
-    ("output", "kept"),
-    [({"paid": True}, '{"paid": true}'), ("done", "done"), (None, "null"), ([1, "ü"], '[1, "ü"]'), (0, "0")],
-)
-async def test_a_result_is_kept_as_text_and_its_run_goes_on(output: Any, kept: str) -> None:
-    taking = Taking()
-    await taking.keep(waiting())
-    answer = await taking.take(CallBack(callback_id=SECRET, output=output))
-    assert answer == CallbackReply(team_id=TEAM, execution_id="e1")
-    run = await taking.finished()
-    assert (run.execution.results[0].output, run.inbox) == (run.execution.results[0].turns[0].output, [])
-    assert run.execution.results[0].output is not None
-    assert run.execution.results[0].output.inline == kept
-    assert taking.harness.published.facts == ["asked slot 1"]
-    await taking.harness.worker.resume("e1", grant=1)
-    assert "CheckRules" in taking.harness.steps
+async def test_a_result_is_kept_as_text_and_its_run_goes_on(subtests: pytest.Subtests) -> None:
+    for output, kept in [
+        ({"paid": True}, '{"paid": true}'),
+        ("done", "done"),
+        (None, "null"),
+        ([1, "ü"], '[1, "ü"]'),
+        (0, "0"),
+    ]:
+        with subtests.test(output=output, kept=kept):
+            taking = Taking()
+            await taking.keep(waiting())
+            answer = await taking.take(CallBack(callback_id=SECRET, output=output))
+            assert answer == CallbackReply(team_id=TEAM, execution_id="e1")
+            run = await taking.finished()
+            assert (run.execution.results[0].output, run.inbox) == (run.execution.results[0].turns[0].output, [])
+            assert run.execution.results[0].output is not None
+            assert run.execution.results[0].output.inline == kept
+            assert taking.harness.published.facts == ["asked slot 1"]
+            await taking.harness.worker.resume("e1", grant=1)
+            assert "CheckRules" in taking.harness.steps
 
 
 async def test_a_result_is_in_its_run_before_it_is_answered() -> None:

@@ -84,26 +84,28 @@ FIELDS = {
 """A form, the lines that it must have, and the kinds of prompts with it."""
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_prompt_is_the_one_that_was_read_and_agreed_on(kind: str) -> None:
-    file, text = SNAPSHOTS / f"{kind}.txt", text_of(kind)
-    if os.environ.get(WRITE):
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    assert text == file.read_text(encoding="utf-8"), f"read the difference, then set {WRITE}=1 to keep it"
+def test_a_prompt_is_the_one_that_was_read_and_agreed_on(subtests: pytest.Subtests) -> None:
+    for kind in KINDS:
+        with subtests.test(kind=kind):
+            file, text = SNAPSHOTS / f"{kind}.txt", text_of(kind)
+            if os.environ.get(WRITE):
+                file.parent.mkdir(exist_ok=True)
+                file.write_text(text, encoding="utf-8")
+            assert text == file.read_text(encoding="utf-8"), f"read the difference, then set {WRITE}=1 to keep it"
 
 
 def test_a_prompt_is_the_same_whenever_it_is_made() -> None:
     assert [text_of(kind) for kind in KINDS] == [text_of(kind) for kind in KINDS]
 
 
-@pytest.mark.parametrize(("where", "name", "words", "kinds"), SECTIONS)
 def test_every_section_is_there_and_without_it_its_words_are_not(
-    where: Any, name: str, words: str, kinds: list[str], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
 ) -> None:  # EX-28, EX-35, EX-39, EX-95
-    assert [kind for kind in kinds if words not in text_of(kind)] == []
-    monkeypatch.setattr(where, name, _removed(where, name))
-    assert [kind for kind in kinds if words in text_of(kind)] == []
+    for where, name, words, kinds in SECTIONS:
+        with subtests.test(section=name, words=words), monkeypatch.context() as patch:
+            assert [kind for kind in kinds if words not in text_of(kind)] == []
+            patch.setattr(where, name, _removed(where, name))
+            assert [kind for kind in kinds if words in text_of(kind)] == []
 
 
 def _removed(where: ModuleType, name: str) -> Any:
@@ -114,43 +116,47 @@ def _lines() -> Iterator[tuple[str, str, list[str]]]:
     return ((form, line, kinds) for form, (lines, kinds) in FIELDS.items() for line in lines)
 
 
-@pytest.mark.parametrize(("form", "line", "kinds"), [*_lines()])
 def test_every_line_of_a_form_is_there_and_without_it_its_field_is_not(
-    form: str, line: str, kinds: list[str], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
 ) -> None:  # EX-10, EX-13, EX-16
-    assert [kind for kind in kinds if line not in text_of(kind)] == []
-    left = [each for each in getattr(forms, form).splitlines() if line not in each]
-    monkeypatch.setattr(forms, form, "\n".join(left))
-    assert [kind for kind in kinds if line in text_of(kind)] == []
+    for form, line, kinds in _lines():
+        with subtests.test(form=form, line=line), monkeypatch.context() as patch:
+            assert [kind for kind in kinds if line not in text_of(kind)] == []
+            left = [each for each in getattr(forms, form).splitlines() if line not in each]
+            patch.setattr(forms, form, "\n".join(left))
+            assert [kind for kind in kinds if line in text_of(kind)] == []
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_persona_comes_first_and_once_more_at_the_end(kind: str) -> None:  # EX-39
-    first = KINDS[kind]()[0].text()
-    assert first.startswith("You ")
-    assert "Sales Manager" in first.splitlines()[0]
-    assert "Sales Manager" in first.splitlines()[-1]
+def test_the_persona_comes_first_and_once_more_at_the_end(subtests: pytest.Subtests) -> None:  # EX-39
+    for kind in KINDS:
+        with subtests.test(kind=kind):
+            first = KINDS[kind]()[0].text()
+            assert first.startswith("You ")
+            assert "Sales Manager" in first.splitlines()[0]
+            assert "Sales Manager" in first.splitlines()[-1]
 
 
-@pytest.mark.parametrize("kind", OF_RUNS)
-def test_what_changes_comes_after_what_stays(kind: str) -> None:
-    first = KINDS[kind]()[0].text()
-    mark = first.index("<material-")
-    for stays in ("Rules that always hold", "never make facts up", "Your answer is", "Write in this language"):
-        assert first.index(stays) < mark
-    assert first.index("Now: ") > mark
+def test_what_changes_comes_after_what_stays(subtests: pytest.Subtests) -> None:
+    for kind in OF_RUNS:
+        with subtests.test(kind=kind):
+            first = KINDS[kind]()[0].text()
+            mark = first.index("<material-")
+            for stays in ("Rules that always hold", "never make facts up", "Your answer is", "Write in this language"):
+                assert first.index(stays) < mark
+            assert first.index("Now: ") > mark
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_prompt_that_comes_back_is_no_answer(kind: str) -> None:
-    text = text_of(kind)
-    assert parsing.needs_input(text) is None
-    assert not isinstance(extract_json(text), dict) or "company" in text  # an event's own data
-    for form in FIELDS:
-        body = getattr(forms, form)
-        assert extract_json(body) is None
-        with pytest.raises(parsing.UnusableAnswer):
-            plan(body, robot=ROBOT, trigger=TriggerType.EVENT)
+def test_a_prompt_that_comes_back_is_no_answer(subtests: pytest.Subtests) -> None:
+    for kind in KINDS:
+        with subtests.test(kind=kind):
+            text = text_of(kind)
+            assert parsing.needs_input(text) is None
+            assert not isinstance(extract_json(text), dict) or "company" in text  # an event's own data
+            for form in FIELDS:
+                body = getattr(forms, form)
+                assert extract_json(body) is None
+                with pytest.raises(parsing.UnusableAnswer):
+                    plan(body, robot=ROBOT, trigger=TriggerType.EVENT)
 
 
 def test_a_person_who_asks_is_not_offered_to_do_nothing() -> None:

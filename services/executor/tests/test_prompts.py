@@ -1,7 +1,6 @@
 """The prompts of agents."""
 
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -43,15 +42,16 @@ def asked(run: Run, phase: Phase, texts: dict[str, str] | None = None) -> tuple[
     return first.text(), "\n".join(message.text() for message in rest)
 
 
-@pytest.mark.parametrize("path", sorted(BUILT_IN.glob("*.md")), ids=lambda path: path.stem)
-def test_who_the_robot_is_stands_in_every_prompt(path: Path) -> None:  # EX-28, CL-03
-    agent = AGENTS.find(path.stem, team="acme")
-    assert agent is not None
-    text = system(agent, path.stem, ROBOT, locale="de-DE").text()
-    assert [
-        words for words in ("Sales Manager", "Track KPIs", "Make reports", "Never guess") if words not in text
-    ] == []
-    assert "$" not in text
+def test_who_the_robot_is_stands_in_every_prompt(subtests: pytest.Subtests) -> None:  # EX-28, CL-03
+    for path in sorted(BUILT_IN.glob("*.md")):
+        with subtests.test(path=path):
+            agent = AGENTS.find(path.stem, team="acme")
+            assert agent is not None
+            text = system(agent, path.stem, ROBOT, locale="de-DE").text()
+            assert [
+                words for words in ("Sales Manager", "Track KPIs", "Make reports", "Never guess") if words not in text
+            ] == []
+            assert "$" not in text
 
 
 def test_a_robot_without_duties_and_rules_has_a_prompt_too() -> None:  # EX-28
@@ -89,21 +89,20 @@ def test_the_report_is_asked_for_with_the_time_of_the_robot() -> None:  # EX-11 
     assert "Monday 2026-03-02 12:00 UTC (start of the month)" in question
 
 
-@pytest.mark.parametrize(
-    ("due", "shown"),
-    [
+def test_a_late_run_shows_its_due_instant_in_the_robots_zone(subtests: pytest.Subtests) -> None:  # EX-11
+    cases = [
         (NOON - timedelta(minutes=1), ""),
         (NOON - timedelta(minutes=1, seconds=1), "; this run was due at Monday 2026-03-02 12:58"),
         (NOON - timedelta(days=1), "; this run was due at Sunday 2026-03-01 13:00"),
         (None, ""),
-    ],
-)
-def test_a_late_run_shows_its_due_instant_in_the_robots_zone(due: Any, shown: str) -> None:  # EX-11
-    given = TriggerInput(clock=clock_context(NOON, "Europe/Paris"))
-    run = at(Phase.INSPIRATION, run=new_run("clock", robot=ROBOT, input=given, scheduled_at=due))
-    line = f"Monday 2026-03-02 13:00 Europe/Paris (start of the month){shown}"
-    assert f"the clock: {line}\n" in asked(run, Phase.INSPIRATION)[1]
-    assert line in given_input(run.execution.trigger).splitlines()
+    ]
+    for due, shown in cases:
+        with subtests.test(due=due, shown=shown):
+            given = TriggerInput(clock=clock_context(NOON, "Europe/Paris"))
+            run = at(Phase.INSPIRATION, run=new_run("clock", robot=ROBOT, input=given, scheduled_at=due))
+            line = f"Monday 2026-03-02 13:00 Europe/Paris (start of the month){shown}"
+            assert f"the clock: {line}\n" in asked(run, Phase.INSPIRATION)[1]
+            assert line in given_input(run.execution.trigger).splitlines()
 
 
 def test_the_due_instant_is_shown_with_its_own_offset() -> None:  # EX-11

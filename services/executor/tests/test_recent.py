@@ -57,9 +57,8 @@ def test_runs_that_wait_for_their_first_slot_are_listed() -> None:  # EX-11
     )
 
 
-@pytest.mark.parametrize(
-    ("fields", "line"),
-    [
+def test_runs_under_way_are_listed_with_what_they_wait_for(subtests: pytest.Subtests) -> None:  # EX-11
+    cases = [
         (
             {"status": "waiting", "question": PendingQuestion(question="Which Globex?", asked_at=NOON)},
             "waits for a person since Monday 2026-03-02 12:00: lead.created: Globex; it asks: Which Globex?",
@@ -67,25 +66,24 @@ def test_runs_that_wait_for_their_first_slot_are_listed() -> None:  # EX-11
         ({"status": "waiting"}, "waits for a result that was promised: lead.created: Globex"),
         ({"status": "paused"}, "paused: lead.created: Globex"),
         ({"status": "running"}, "at work since Monday 2026-03-02 12:00: lead.created: Globex"),
-    ],
-)
-def test_runs_under_way_are_listed_with_what_they_wait_for(fields: Any, line: str) -> None:  # EX-11
-    assert pending_lines([], [], [a_glimpse(**fields)], UTC) == f"- {line}"
+    ]
+    for fields, line in cases:
+        with subtests.test(fields=fields, line=line):
+            assert pending_lines([], [], [a_glimpse(**fields)], UTC) == f"- {line}"
 
 
-@pytest.mark.parametrize(
-    ("fields", "line"),
-    [
+def test_ended_runs_are_listed_with_their_trigger_and_result(subtests: pytest.Subtests) -> None:  # EX-11
+    cases = [
         ({"content": {"summary": "HOT"}, "delivery": {"success": True}}, " - HOT"),
         ({"content": {"summary": "HOT"}, "delivery": {"success": False}}, " - HOT (not delivered everywhere)"),
         ({"status": "failed", "error": "no model"}, " - error: no model"),
         ({"skipped": "done before"}, " - nothing to do: done before"),
         ({}, ""),
-    ],
-)
-def test_ended_runs_are_listed_with_their_trigger_and_result(fields: Any, line: str) -> None:  # EX-11
-    woken = 'lead.created from leads {"company": "Globex"}'
-    assert ended(**fields) == f"- Monday 2026-03-02 12:05, {fields.get('status', 'completed')}: {woken}{line}"
+    ]
+    for fields, line in cases:
+        with subtests.test(fields=fields, line=line):
+            woken = 'lead.created from leads {"company": "Globex"}'
+            assert ended(**fields) == f"- Monday 2026-03-02 12:05, {fields.get('status', 'completed')}: {woken}{line}"
 
 
 @pytest.mark.parametrize(

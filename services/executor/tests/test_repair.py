@@ -38,9 +38,8 @@ def refused(*raw: dict[str, Any], **given: Any) -> str:
     return str(refusal.value)
 
 
-@pytest.mark.parametrize(
-    ("raw", "means"),
-    [
+def test_what_is_named_in_full_is_taken_without_a_note(subtests: pytest.Subtests) -> None:  # EX-19
+    cases = [
         ({"executor_type": "assistant", "executor_id": "experts.writer"}, "assistant experts.writer"),
         ({"executor_type": "mcp", "executor_id": "crm.lookup"}, "mcp crm.lookup"),
         ({"executor_type": "process", "executor_id": "crm.pay"}, "process crm.pay"),
@@ -49,17 +48,16 @@ def refused(*raw: dict[str, Any], **given: Any) -> str:
         ({"mcp_server": "crm", "mcp_tool": "note"}, "mcp crm.note"),
         ({"mcp_server": "ark.image.text2img", "mcp_tool": "draw"}, "mcp ark.image.text2img.draw"),
         ({"executor_id": "ark.image.text2img.draw"}, "mcp ark.image.text2img.draw"),
-    ],
-)
-def test_what_is_named_in_full_is_taken_without_a_note(raw: dict[str, Any], means: str) -> None:  # EX-19
-    task, notes = one(**raw)
-    assert f"{task.executor_type} {task.executor_id}" == means
-    assert [note for note in notes if "asked for no executor" not in note] == []
+    ]
+    for raw, means in cases:
+        with subtests.test(raw=raw, means=means):
+            task, notes = one(**raw)
+            assert f"{task.executor_type} {task.executor_id}" == means
+            assert [note for note in notes if "asked for no executor" not in note] == []
 
 
-@pytest.mark.parametrize(
-    ("raw", "means"),
-    [
+def test_what_is_named_in_part_or_of_the_wrong_type_is_mended_and_noted(subtests: pytest.Subtests) -> None:
+    cases = [
         ({"executor_id": "writer"}, "assistant experts.writer"),
         ({"executor_id": "Experts.Writer"}, "assistant experts.writer"),
         ({"executor_id": "Experts Writer"}, "assistant experts.writer"),
@@ -77,18 +75,17 @@ def test_what_is_named_in_full_is_taken_without_a_note(raw: dict[str, Any], mean
         ({"executor_type": "assistant", "executor_id": "crm.lookup"}, "mcp crm.lookup"),
         ({"executor_type": "process", "executor_id": "experts.writer"}, "assistant experts.writer"),
         ({"executor_type": "mcp", "executor_id": "crm.pay"}, "process crm.pay"),
-    ],
-)
-def test_what_is_named_in_part_or_of_the_wrong_type_is_mended_and_noted(raw: dict[str, Any], means: str) -> None:
-    task, notes = one(**raw)
-    assert f"{task.executor_type} {task.executor_id}" == means
-    asked = " ".join(str(raw[key]) for key in ("executor_type", "executor_id") if key in raw)
-    assert notes == [f"plan: task t asked for {asked}, given to {means}"]
+    ]
+    for raw, means in cases:
+        with subtests.test(raw=raw, means=means):
+            task, notes = one(**raw)
+            assert f"{task.executor_type} {task.executor_id}" == means
+            asked = " ".join(str(raw[key]) for key in ("executor_type", "executor_id") if key in raw)
+            assert notes == [f"plan: task t asked for {asked}, given to {means}"]
 
 
-@pytest.mark.parametrize(
-    ("raw", "named"),
-    [
+def test_what_the_robot_does_not_have_is_refused_with_all_that_it_has(subtests: pytest.Subtests) -> None:
+    cases = [
         ({"executor_id": "unknown"}, "'unknown'"),
         ({"executor_id": "experts"}, "'experts'"),
         ({"executor_id": "crm"}, "'crm'"),
@@ -96,10 +93,10 @@ def test_what_is_named_in_part_or_of_the_wrong_type_is_mended_and_noted(raw: dic
         ({"executor_type": "process", "executor_id": "shell"}, "process 'shell'"),
         ({"executor_type": "mcp"}, "mcp ''"),
         ({}, "''"),
-    ],
-)
-def test_what_the_robot_does_not_have_is_refused_with_all_that_it_has(raw: dict[str, Any], named: str) -> None:
-    assert refused({"id": "t"} | raw) == f"task t names {named}, which this robot doesn't have: {HAS}"  # EX-26
+    ]
+    for raw, named in cases:
+        with subtests.test(raw=raw, named=named):
+            assert refused({"id": "t"} | raw) == f"task t names {named}, which this robot doesn't have: {HAS}"  # EX-26
 
 
 def test_a_tool_of_a_robots_server_that_the_server_does_not_have_is_refused() -> None:  # EX-26
@@ -129,9 +126,10 @@ def test_a_tool_takes_its_arguments_as_an_object_however_they_are_wrapped(args: 
     assert one(executor_id="crm.lookup", args=args)[0].args == [{"name": "Globex"}]
 
 
-@pytest.mark.parametrize(("args", "listed"), [("Globex", ["Globex"]), ([1, "b"], [1, "b"]), ({}, []), (None, [])])
-def test_a_process_takes_a_list_however_it_is_written(args: Any, listed: list[Any]) -> None:
-    assert one(executor_id="crm.pay", args=args)[0].args == listed
+def test_a_process_takes_a_list_however_it_is_written(subtests: pytest.Subtests) -> None:
+    for args, listed in [("Globex", ["Globex"]), ([1, "b"], [1, "b"]), ({}, []), (None, [])]:
+        with subtests.test(args=args, listed=listed):
+            assert one(executor_id="crm.pay", args=args)[0].args == listed
 
 
 def test_a_tool_with_arguments_that_have_no_names_is_refused() -> None:
@@ -153,14 +151,13 @@ def test_new_tasks_never_take_the_name_or_the_place_of_those_that_stay() -> None
     assert "plan: a second task called t is now t-2" in notes
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
+def test_a_plan_may_say_that_there_is_nothing_to_do(subtests: pytest.Subtests) -> None:  # EX-29
+    cases = [
         ('{"tasks": [], "reason": "no new leads"}', "no new leads"),
         ('{"nothing_to_do": "all done"}', "all done"),
         ('{"nothing_to_do": true, "reason": "weekend"}', "weekend"),
         ('{"nothing_to_do": true}', "nothing is worth doing now"),
-    ],
-)
-def test_a_plan_may_say_that_there_is_nothing_to_do(text: str, reason: str) -> None:  # EX-29
-    assert plan(text, robot=EQUIPPED, trigger=TriggerType.CLOCK) == reason
+    ]
+    for text, reason in cases:
+        with subtests.test(text=text, reason=reason):
+            assert plan(text, robot=EQUIPPED, trigger=TriggerType.CLOCK) == reason

@@ -51,9 +51,8 @@ def asked_again(run: Run) -> Run:
     return lifecycle.apply(run, Unusable("it names no executor"), now=NOON)
 
 
-@pytest.mark.parametrize(
-    ("rule", "why"),
-    [
+def test_a_rule_that_can_not_be_checked_is_a_note_and_never_fails_the_task(subtests: pytest.Subtests) -> None:  # EX-16
+    cases = [
         ({"type": "not_empty"}, "there is no type 'not_empty' here"),
         ({"type": "agent", "use": "some.other"}, "this robot doesn't have agent 'some.other'"),
         ({"type": "contains"}, "it has no value"),
@@ -66,34 +65,33 @@ def asked_again(run: Run) -> Run:
         ({"value": "x"}, "it is neither a sentence nor an assertion"),
         (7, "it is neither a sentence nor an assertion"),
         (" ", "it is empty"),
-    ],
-)
-def test_a_rule_that_can_not_be_checked_is_a_note_and_never_fails_the_task(rule: Any, why: str) -> None:  # EX-16
-    run = planning()
-    outcome = said(run, a_raw(validation_rules=[rule, "It is polite."]))
-    assert isinstance(outcome, Planned)
-    assert outcome.tasks[0].validation_rules == ["It is polite."]
-    (note,) = outcome.notes
-    assert note.startswith(f"plan: a rule of task t is left out, {why}")
-    done = advance_until(lifecycle.apply(run, outcome, now=NOON))[0].execution
-    assert (done.status, note in done.notes) == (ExecStatus.COMPLETED, True)
+    ]
+    for rule, why in cases:
+        with subtests.test(rule=rule, why=why):
+            run = planning()
+            outcome = said(run, a_raw(validation_rules=[rule, "It is polite."]))
+            assert isinstance(outcome, Planned)
+            assert outcome.tasks[0].validation_rules == ["It is polite."]
+            (note,) = outcome.notes
+            assert note.startswith(f"plan: a rule of task t is left out, {why}")
+            done = advance_until(lifecycle.apply(run, outcome, now=NOON))[0].execution
+            assert (done.status, note in done.notes) == (ExecStatus.COMPLETED, True)
 
 
-@pytest.mark.parametrize(
-    "rule",
-    [
+def test_a_rule_that_can_be_checked_stays(subtests: pytest.Subtests) -> None:  # EX-18
+    cases = [
         {"type": "contains", "value": "x"},
         {"type": "equals", "value": None},
         {"type": "json_path", "path": "a"},
         {"type": "type", "value": "object"},
         {"type": "regex", "value": "[0-9]+"},
         {"type": "agent", "use": "experts.writer"},
-    ],
-)
-def test_a_rule_that_can_be_checked_stays(rule: dict[str, Any]) -> None:  # EX-18
-    outcome = said(planning(), a_raw(validation_rules=[rule]))
-    assert isinstance(outcome, Planned)
-    assert (len(outcome.tasks[0].validation_rules), outcome.notes) == (1, [])
+    ]
+    for rule in cases:
+        with subtests.test(rule=rule):
+            outcome = said(planning(), a_raw(validation_rules=[rule]))
+            assert isinstance(outcome, Planned)
+            assert (len(outcome.tasks[0].validation_rules), outcome.notes) == (1, [])
 
 
 @pytest.mark.parametrize(
@@ -133,28 +131,30 @@ def test_arguments_that_do_not_fit_are_asked_again_once_and_then_left_to_an_assi
     assert right.notes == []
 
 
-@pytest.mark.parametrize(
-    ("arguments", "wrong"),
-    [
+def test_arguments_are_checked_against_the_schema(subtests: pytest.Subtests) -> None:
+    cases = [
         ({"name": "A"}, ""),
         ({"name": "A", "limit": 3.0}, ""),
         ({"name": "A", "limit": True}, "limit must be of type integer, not True"),
         ({"name": None}, "name must be of type string, not None"),
         ({"name": "A", "size": 1}, "there is no size"),
         ({"name": "A", "order": "best"}, "order must be one of 'new', 'old', not 'best'"),
-    ],
-)
-def test_arguments_are_checked_against_the_schema(arguments: dict[str, Any], wrong: str) -> None:
-    assert problem(arguments, SCHEMA) == wrong
-    assert problem(arguments, outline(TOOLS[0])) == wrong  # a replay checks the same
+    ]
+    for arguments, wrong in cases:
+        with subtests.test(arguments=arguments, wrong=wrong):
+            assert problem(arguments, SCHEMA) == wrong
+            assert problem(arguments, outline(TOOLS[0])) == wrong  # a replay checks the same
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [{}, {"properties": 7, "required": "name"}, {"properties": {"a": True}}, {"properties": {"a": {"type": "date"}}}],
-)
-def test_a_schema_that_says_nothing_refuses_nothing(schema: dict[str, Any]) -> None:
-    assert problem({"a": 1}, schema) == ""
+def test_a_schema_that_says_nothing_refuses_nothing(subtests: pytest.Subtests) -> None:
+    for schema in [
+        {},
+        {"properties": 7, "required": "name"},
+        {"properties": {"a": True}},
+        {"properties": {"a": {"type": "date"}}},
+    ]:
+        with subtests.test(schema=schema):
+            assert problem({"a": 1}, schema) == ""
 
 
 async def test_a_replay_refuses_the_same_arguments() -> None:  # F24

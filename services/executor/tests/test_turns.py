@@ -1,5 +1,6 @@
 """A task's conversation with its assistant: turn after turn, until the result passes or no reply is left (EX-23)."""
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -89,18 +90,18 @@ def test_the_verdict_on_a_later_turn_completes_the_task(layer: str) -> None:  # 
     assert run.execution.phase is Phase.DELIVERY
 
 
-@pytest.mark.parametrize("layer", LAYERS)
-@pytest.mark.parametrize("turns", [1, 2, 4])
-def test_after_the_last_turn_that_a_robot_allows_the_task_fails(turns: int, layer: str) -> None:  # EX-20 EX-23
-    run = one_task(max_turns_per_task=turns)
-    for number in range(1, turns + 1):
-        step = lifecycle.next_step(run)
-        assert isinstance(step, RunTurn)
-        assert step.turn == number
-        run = judged(better(run, number), more(number), layer)
-    after = f" (after {turns} turns)" if turns > 1 else ""
-    assert run.execution.error == f"task task-1 (Step 1): no figures{after}"
-    assert len(run.execution.results[0].turns) == turns
+def test_after_the_last_turn_that_a_robot_allows_the_task_fails(subtests: pytest.Subtests) -> None:  # EX-20 EX-23
+    for turns, layer in product([1, 2, 4], LAYERS):
+        with subtests.test(turns=turns, layer=layer):
+            run = one_task(max_turns_per_task=turns)
+            for number in range(1, turns + 1):
+                step = lifecycle.next_step(run)
+                assert isinstance(step, RunTurn)
+                assert step.turn == number
+                run = judged(better(run, number), more(number), layer)
+            after = f" (after {turns} turns)" if turns > 1 else ""
+            assert run.execution.error == f"task task-1 (Step 1): no figures{after}"
+            assert len(run.execution.results[0].turns) == turns
 
 
 def test_a_task_has_ten_turns_by_default() -> None:  # EX-20
@@ -145,16 +146,14 @@ def test_a_persons_answer_between_two_turns_is_no_standstill() -> None:
     assert judged(run, MORE).execution.error is None
 
 
-@pytest.mark.parametrize(
-    "verdict",
-    [BAD, MORE.model_copy(update={"need_reply": False}), MORE.model_copy(update={"reply_content": ""})],
-    ids=["no reply", "an unwanted reply", "an empty reply"],
-)
-@pytest.mark.parametrize("layer", LAYERS)
-def test_a_no_without_a_reply_fails_the_task_in_its_first_turn(verdict: ValidationResult, layer: str) -> None:
-    run = judged(one_task(), verdict, layer)  # EX-23 EX-25
-    assert [result.status for result in run.execution.results] == [TaskStatus.FAILED]
-    assert run.execution.phase is Phase.LEARNING
+def test_a_no_without_a_reply_fails_the_task_in_its_first_turn(subtests: pytest.Subtests) -> None:
+    for layer, verdict in product(
+        LAYERS, [BAD, MORE.model_copy(update={"need_reply": False}), MORE.model_copy(update={"reply_content": ""})]
+    ):
+        with subtests.test(layer=layer, verdict=verdict):
+            run = judged(one_task(), verdict, layer)  # EX-23 EX-25
+            assert [result.status for result in run.execution.results] == [TaskStatus.FAILED]
+            assert run.execution.phase is Phase.LEARNING
 
 
 def test_a_validator_that_could_not_judge_wants_no_reply() -> None:

@@ -49,10 +49,11 @@ def test_a_delayed_run_is_looked_at_when_its_delay_is_over() -> None:
     assert run.next_check(PATIENCE) == NOON + timedelta(seconds=42)
 
 
-@pytest.mark.parametrize(("asks", "seconds"), [(1, 60), (2, 120), (3, 240), (4, 480), (5, 600), (40, 600)])
-def test_a_waiting_run_is_looked_at_after_ever_longer_times(asks: int, seconds: int) -> None:
-    run = _waiting(RequestLearning)[0].model_copy(update={"asks": asks})
-    assert run.next_check(PATIENCE) == NOON + timedelta(seconds=seconds)
+def test_a_waiting_run_is_looked_at_after_ever_longer_times(subtests: pytest.Subtests) -> None:
+    for asks, seconds in [(1, 60), (2, 120), (3, 240), (4, 480), (5, 600), (40, 600)]:
+        with subtests.test(asks=asks, seconds=seconds):
+            run = _waiting(RequestLearning)[0].model_copy(update={"asks": asks})
+            assert run.next_check(PATIENCE) == NOON + timedelta(seconds=seconds)
 
 
 def test_a_run_that_is_over_is_never_looked_at() -> None:

@@ -18,16 +18,16 @@ from rota_contracts.model import Payload
 from rota_contracts.robots.robot import Robot
 from scheduler.adapters.in_memory_plans import InMemoryPlans
 from scheduler.adapters.in_memory_queue import InMemoryCancelRequests, InMemoryQueue
-from scheduler.batch import Batch, StoredTrigger
-from scheduler.cancel_queued import CancelQueued
-from scheduler.change_plans import ChangePlans
-from scheduler.dispatch_signals import DispatchSignals
-from scheduler.dispatcher import Dispatcher, Timeouts
-from scheduler.domain import EntryState, QueueState
-from scheduler.plan import Plan
-from scheduler.robot_summary import Key, RobotSummary, summary_of
-from scheduler.run_end_effects import RunEndEffects
-from scheduler.start_plans import StartPlans
+from scheduler.dispatching.dispatch_signals import DispatchSignals
+from scheduler.dispatching.dispatcher import Dispatcher, Timeouts
+from scheduler.dispatching.run_end_effects import RunEndEffects
+from scheduler.domain.batch import Batch, StoredTrigger
+from scheduler.domain.plan import Plan
+from scheduler.domain.queue import EntryState, QueueState
+from scheduler.domain.robot_summary import Key, RobotSummary, summary_of
+from scheduler.plans.change_plans import ChangePlans
+from scheduler.plans.start_plans import StartPlans
+from scheduler.triggers.cancel_queued import CancelQueued
 
 OWNER = {"team_id": TEAM, "member_id": MEMBER}
 LEASE = 0.06

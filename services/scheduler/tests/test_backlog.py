@@ -13,7 +13,7 @@ from rota_contracts.messages.backlog import BacklogReportedV1
 from rota_contracts.messages.execution import TriggerState
 from rota_contracts.messages.trigger import RejectReason
 from scheduler.adapters.in_memory_queue import InMemoryQueue
-from scheduler.batch import Batch
+from scheduler.domain.batch import Batch
 from tests.integration.scheduler.harness import Harness
 
 BURST = 60

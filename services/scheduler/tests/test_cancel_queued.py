@@ -11,7 +11,7 @@ from rota_common.testing.samples import TEAM, a_robot, a_trigger
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.control import Withdraw, WithdrawReply
 from rota_contracts.messages.trigger import RejectReason
-from scheduler.domain import EntryState
+from scheduler.domain.queue import EntryState
 
 
 def eids(*trigger_ids: str) -> list[str]:

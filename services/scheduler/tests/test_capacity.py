@@ -7,7 +7,7 @@ from rota_common.testing.samples import NOON
 from rota_contracts.envelope import Event
 from rota_contracts.messages.executor_capacity import ALIVE_S, REPORT_S, ExecutorReportedV1
 from rota_contracts.model import ALL
-from scheduler.capacity import Capacity
+from scheduler.dispatching.capacity import Capacity
 
 
 class Time:

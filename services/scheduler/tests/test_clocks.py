@@ -11,9 +11,9 @@ from rota_contracts.ids import clock_trigger_id, execution_id
 from rota_contracts.messages.trigger import MissReason
 from rota_contracts.robots.clock_config import Clock
 from rota_contracts.robots.recurrence import DAEMON_FLOOR, DAEMON_TIMEOUT
-from scheduler.clock_state import ClockState, end_daemon_run, recheck_daemon, set_clock
-from scheduler.clocks import AT_ONCE, CHUNK, ON_TIME, Due, due, pending, trigger_of
-from scheduler.robot_summary import summary_of
+from scheduler.domain.clock_state import ClockState, end_daemon_run, recheck_daemon, set_clock
+from scheduler.domain.clocks import AT_ONCE, CHUNK, ON_TIME, Due, due, pending, trigger_of
+from scheduler.domain.robot_summary import summary_of
 
 HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
 HOURLY: dict[str, Any] = {"mode": "interval", "every": "1h"}

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from services.scheduler.tests.fixtures import InMemoryHarness
 from services.scheduler.tests.harness import OWNER, Harness, as_event, finished, started
 
 from rota_common.errors import Transient, Unreadable
@@ -11,8 +12,8 @@ from rota_contracts.ids import execution_id
 from rota_contracts.messages.robot_facts import RobotDeletedV1
 from rota_contracts.messages.trigger import RejectReason
 from scheduler.adapters.in_memory_queue import InMemoryQueue
-from scheduler.batch import Batch
-from scheduler.domain import EntryState
+from scheduler.domain.batch import Batch
+from scheduler.domain.queue import EntryState
 from scheduler.ports import LeaseLost
 
 
@@ -156,14 +157,22 @@ async def test_a_dispatcher_that_lost_its_lease_hands_back_what_it_has() -> None
         assert harness.published.requested_ids == []
 
 
-async def test_a_dispatcher_that_stops_hands_back_what_it_has_and_its_lease() -> None:
-    harness = Harness()
-    async with harness.open():
+async def test_a_dispatcher_that_stops_hands_back_what_it_has() -> None:
+    async with Harness().open() as harness:
         taken = asyncio.create_task(harness.dispatcher.take(as_event(started("t1"))))  # a report alone starts no turn
         await asyncio.sleep(0)
     with pytest.raises(Transient):
         await taken
-    assert await harness.queue.acquire("second") is not None
+
+
+async def test_a_scheduler_that_stops_returns_its_lease() -> None:
+    given = InMemoryHarness(lease=600)
+    async with given.open() as harness, harness.scheduler(lease=600):
+        await harness.keep(a_robot())
+        await harness.trigger()
+        await harness.admitted(1)
+        assert await given.adapters.queue.acquire("second") is None
+    assert await given.adapters.queue.acquire("second") is not None
 
 
 async def test_a_request_that_no_executor_begins_is_published_again() -> None:
@@ -186,7 +195,7 @@ async def test_a_request_that_no_executor_begins_is_published_again() -> None:
             await asyncio.sleep(0.01)
         assert harness.published.again == [("t1", 1), ("t1", 2)]
         await harness.take(started("t1"))
-        while harness.dispatcher._republished:  # what runs is not remembered
+        while harness.dispatcher._republish._counts:  # what runs is not remembered
             await asyncio.sleep(0.01)
 
 

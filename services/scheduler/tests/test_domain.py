@@ -11,9 +11,9 @@ import pytest
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1, TriggerType
-from scheduler.admission import consider, enqueue
-from scheduler.domain import AGE_PER_PRIORITY, STARVING_AFTER, Entry, EntryState, QueueState, Refusal, pick
-from scheduler.robot_summary import RobotSummary, summary_of
+from scheduler.domain.admission import consider, enqueue
+from scheduler.domain.queue import AGE_PER_PRIORITY, STARVING_AFTER, Entry, EntryState, QueueState, Refusal, pick
+from scheduler.domain.robot_summary import RobotSummary, summary_of
 
 MINUTE = timedelta(minutes=1)
 

@@ -20,9 +20,9 @@ from rota_contracts.messages.plan import ChangePlan
 from rota_contracts.robots.clock_config import Clock
 from rota_contracts.streams import REFUSE_AT, TEAM_SHARE
 from scheduler.adapters.in_memory import in_memory
-from scheduler.clock_state import Change, ClockState
-from scheduler.plan import Plan, change, plan_key
-from scheduler.tick import CHECK_AGAIN, Tick
+from scheduler.clocks.tick import CHECK_AGAIN, Tick
+from scheduler.domain.clock_state import Change, ClockState
+from scheduler.domain.plan import Plan, change, plan_key
 from tests.integration.scheduler.clock_harness import DAEMON, HALF_HOURLY, QUICK, START, a_clocked, armed, minutes, tid
 
 QUOTA = {"max": 9, "queue": 9}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rota_common.testing.samples import NOON
 from rota_contracts.messages.trigger import TriggerType
-from scheduler.domain import Entry, QueueState, pick
+from scheduler.domain.queue import Entry, QueueState, pick
 
 MINUTE = timedelta(minutes=1)
 CLOCK, EVENT, HUMAN, CALLBACK = TriggerType.CLOCK, TriggerType.EVENT, TriggerType.HUMAN, TriggerType.CALLBACK

@@ -12,9 +12,9 @@ from services.scheduler.tests.harness import Harness, finished, parked, resumabl
 
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
 from rota_contracts.messages.trigger import TriggerType
-from scheduler.admission import consider, enqueue
-from scheduler.domain import HEAD_START, Entry, EntryState, QueueState, pick
-from scheduler.robot_summary import summary_of
+from scheduler.domain.admission import consider, enqueue
+from scheduler.domain.queue import HEAD_START, Entry, EntryState, QueueState, pick
+from scheduler.domain.robot_summary import summary_of
 
 
 class ReportStep(NamedTuple):

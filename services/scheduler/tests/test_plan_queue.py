@@ -10,7 +10,7 @@ from rota_contracts import catalog
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import TriggerState
 from rota_contracts.messages.plan import PlanState
-from scheduler.plan import plan_key
+from scheduler.domain.plan import plan_key
 from tests.integration.scheduler.harness import Harness
 
 OPEN = {"quota": {"max": 100, "queue": 100}}

@@ -10,8 +10,8 @@ from services.scheduler.tests.harness import OWNER, Harness, finished, started
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
 from rota_contracts.messages.plan import ChangePlan, PlanState
 from rota_contracts.messages.trigger import ExecutorMode, InterventionAction, TriggerType
-from scheduler.domain import EntryState
-from scheduler.plan import LIMIT, Plan, change, plan_key
+from scheduler.domain.plan import LIMIT, Plan, change, plan_key
+from scheduler.domain.queue import EntryState
 from scheduler.ports import PlansChanged
 
 LATER = NOON + timedelta(hours=1)

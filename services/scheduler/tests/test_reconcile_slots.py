@@ -14,8 +14,8 @@ from rota_contracts.messages.executor_capacity import CheckSlots, SlotsReply, Sl
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.messages.trigger import TriggerType
 from rota_contracts.model import Payload
-from scheduler.domain import Entry, EntryState, QueueState
-from scheduler.reconcile_slots import ReconcileSlots
+from scheduler.dispatching.reconcile_slots import ReconcileSlots
+from scheduler.domain.queue import Entry, EntryState, QueueState
 
 SLOT = {EntryState.ADMITTED: False, EntryState.RUNNING: True}
 
@@ -130,7 +130,7 @@ async def test_a_run_that_was_taken_up_has_started() -> None:
 
 async def test_entries_are_checked_only_after_the_patience_has_passed(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = [0.0]
-    monkeypatch.setattr("scheduler.reconcile_slots.monotonic", lambda: seconds[0])
+    monkeypatch.setattr("scheduler.dispatching.reconcile_slots.monotonic", lambda: seconds[0])
     ask = Asked(*(SlotState(execution_id=each, status=ExecStatus.RUNNING) for each in ("e1", "e2")))
     reconcile = ReconcileSlots(ask=ask, clock=SetClock(), patience=10, timeout=1)  # type: ignore[arg-type]  # a stand-in
     one, both = (

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from rota_common.testing.samples import MEMBER, TEAM, a_robot
 from rota_contracts.robots.robot import Robot
-from scheduler.robot_cache import RobotCache
-from scheduler.robot_summary import RobotSummary
+from scheduler.domain.robot_summary import RobotSummary
+from scheduler.robots.robot_cache import RobotCache
 
 
 class Bucket:

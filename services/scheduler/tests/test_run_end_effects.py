@@ -11,11 +11,11 @@ from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import ExecStatus, ExecutionFinishedV1
 from rota_contracts.messages.trigger import RejectReason
 from rota_contracts.robots.robot import Robot
-from scheduler.admission import consider
-from scheduler.batch import Batch, Decided, StoredTrigger
-from scheduler.domain import EntryState, Refusal
-from scheduler.robot_summary import Key, RobotSummary, summary_of
-from scheduler.run_end_effects import RunEndEffects
+from scheduler.dispatching.run_end_effects import RunEndEffects
+from scheduler.domain.admission import consider
+from scheduler.domain.batch import Batch, Decided, StoredTrigger
+from scheduler.domain.queue import EntryState, Refusal
+from scheduler.domain.robot_summary import Key, RobotSummary, summary_of
 
 FULL = Refusal(RejectReason.QUEUE_FULL, "10 wait")
 FAILURE = {"execution_id": "e0", "message": "it failed", "at": NOON}

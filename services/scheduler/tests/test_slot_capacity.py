@@ -76,7 +76,7 @@ async def test_an_executor_that_stops_counts_no_more(harness: Harness) -> None: 
 async def test_an_executor_that_falls_silent_counts_no_more(
     harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # SC-09
-    monkeypatch.setattr("scheduler.capacity.ALIVE_S", 0.5)
+    monkeypatch.setattr("scheduler.dispatching.capacity.ALIVE_S", 0.5)
     harness.capacity = 1
     async with harness.scheduler():
         await four(harness)

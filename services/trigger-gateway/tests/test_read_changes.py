@@ -263,12 +263,10 @@ async def test_a_team_with_many_databases_keeps_out_no_other(harness: Harness, m
     assert {"beta", "gamma"} < set(await Replica(harness, "a").assign())
 
 
-async def test_a_stopped_loop_releases_every_lease(harness: Harness) -> None:
+async def test_a_release_stops_all_reading_and_frees_every_lease(harness: Harness) -> None:
     first, second = Replica(harness, "a"), Replica(harness, "b")
-    loop = asyncio.create_task(first.assign_databases.loop())
-    await harness.until(lambda: first.now == ["crm"])
-    loop.cancel()
-    await asyncio.gather(loop, return_exceptions=True)
+    assert await first.assign() == ["crm"]
+    await first.assign_databases.release()
     assert first.now == []
     assert await second.assign() == ["crm"]
 

@@ -1,6 +1,6 @@
 """The doctor's view of streams and buckets, on a real server."""
 
-from rota.doctor import Level
+from rota.findings import Level
 from rota.server.doctor_streams import check_streams
 from rota_common.bus.stream_usage import waiting_triggers
 from rota_common.runtime.embedded_servers import EmbeddedServer

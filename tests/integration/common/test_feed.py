@@ -225,14 +225,12 @@ async def test_numbering_continues_when_the_stream_has_no_message_of_a_robot_lef
         assert counts.asked == 2
 
 
-async def test_numbers_are_saved_in_the_background(nats: EmbeddedServer) -> None:
+async def test_numbers_are_saved(nats: EmbeddedServer) -> None:
     counts = InMemoryCounts()
     async with publishing(nats.url, counts) as replica:
-        loop = asyncio.create_task(replica.feed.keep_counts())
         await replica.publish("c1")
         await replica.publish("c2")
-        loop.cancel()
-        await asyncio.gather(loop, return_exceptions=True)
+        await replica.feed.save_counts()
     assert counts.counts == {DELIVERY_SETTLED.subject(TEAM, MEMBER): 2}
 
 

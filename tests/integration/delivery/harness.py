@@ -252,6 +252,7 @@ class InMemoryHarness(Harness):
                 DeliveryType.WEBHOOK: webhook_channel(chosen, client, asked_of_the_gateway(ask)),
             },
         )
+        self.feed_counts = adapters.feed_counts
         service = build(chosen, runtime=Runtime(bus=self.bus, fetch_timeout=0.3, **made), adapters=adapters).service
         await service.start()
         self._stack.push_async_callback(service.stop, 1)

@@ -135,6 +135,18 @@ async def test_a_crash_between_storing_and_publishing_loses_nothing(
     assert completed.id == fact_id("r1", DELIVERY_COMPLETED.subject(harness.team, "ann"))
 
 
+async def test_a_delivery_center_that_stops_saves_the_numbers_of_its_feed(
+    in_memory_harness: InMemoryHarness, receiver: HttpReceiver
+) -> None:
+    harness = in_memory_harness
+    await harness.robot(hooks(receiver.url()))
+    service = await harness.start()
+    await harness.request()
+    await harness.events(DELIVERY_ACCEPTED)
+    await service.stop(1)
+    assert await harness.feed_counts.last(DELIVERY_COMPLETED.subject(harness.team, "ann")) == 1
+
+
 @pytest.mark.once
 async def test_two_replicas_deliver_each_request_once(harness: Harness, receiver: HttpReceiver) -> None:
     await harness.robot(hooks(receiver.url()))

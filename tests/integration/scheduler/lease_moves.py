@@ -10,8 +10,8 @@ from rota_common.runtime.serving import App
 from rota_common.stores.mongo import Mongo
 from rota_common.testing.crash import crash
 from scheduler.adapters.mongo_queue import LEASE
-from scheduler.batch import Batch
-from scheduler.dispatcher import Dispatcher
+from scheduler.dispatching.dispatcher import Dispatcher
+from scheduler.domain.batch import Batch
 from tests.integration.scheduler.harness import Harness
 
 SLEEP_S = 0.1

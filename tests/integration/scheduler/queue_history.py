@@ -8,8 +8,8 @@ from bson import Timestamp
 from pymongo import MongoClient
 
 from rota_contracts.ids import derived_id
-from scheduler.domain import EntryState
-from scheduler.robot_summary import Key
+from scheduler.domain.queue import EntryState
+from scheduler.domain.robot_summary import Key
 
 SLOT = (EntryState.ADMITTED, EntryState.RUNNING)
 END = derived_id("the history's end")

@@ -9,8 +9,8 @@ from pymongo import monitoring
 from rota_common.stores.mongo import Mongo
 from rota_common.testing.samples import NOON
 from scheduler.adapters.mongo_queue import MongoQueue
-from scheduler.batch import Batch
-from scheduler.domain import EntryState
+from scheduler.domain.batch import Batch
+from scheduler.domain.queue import EntryState
 from tests.conformance.dispatcher_lease import acquired
 from tests.conformance.test_scheduler_ports import accepted, eid
 

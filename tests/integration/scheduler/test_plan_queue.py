@@ -10,7 +10,7 @@ from rota_common.clock import now
 from rota_common.testing.crash import crash
 from rota_common.testing.samples import a_robot
 from rota_contracts import catalog
-from scheduler.plan import plan_key
+from scheduler.domain.plan import plan_key
 from tests.integration.scheduler.harness import Harness
 
 OPEN = {"quota": {"max": 100, "queue": 100}}

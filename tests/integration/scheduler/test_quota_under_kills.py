@@ -24,7 +24,7 @@ from rota_contracts.envelope import Event
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import ExecStatus, ExecutionFinishedV1, ExecutionRequestedV1, ExecutionStartedV1
 from rota_contracts.messages.trigger import TriggerRejectedV1
-from scheduler.domain import EntryState
+from scheduler.domain.queue import EntryState
 from tests.integration.scheduler.harness import Harness
 from tests.integration.scheduler.lease_moves import Replicas
 from tests.integration.scheduler.queue_history import History

@@ -9,6 +9,7 @@ from rota import delivery_log
 from rota.output import JsonFlag, say, say_json, table
 from rota.report_delivery import deliveries as report
 from rota.running import with_api
+from rota.selection import parameters
 from rota.timestamps import parse_past, utc_time
 from rota_contracts.messages.delivery import DeliveryReply
 from rota_contracts.messages.delivery_log import DeliveryPage, DeliveryState, DeliverySummary, TargetState
@@ -24,6 +25,8 @@ Target = Annotated[str, typer.Option(help="Only those to this target, by its id 
 Execution = Annotated[str, typer.Option(help="Only this run's.")]
 Since = Annotated[datetime | None, typer.Option(parser=parse_past, metavar="TIME", help=f"From this time on. {WHEN}")]
 Until = Annotated[datetime | None, typer.Option(parser=parse_past, metavar="TIME", help=f"Before this time. {WHEN}")]
+OPTIONS = "--target, --since, --until, --member, --execution"
+"""Those that `query` takes."""
 
 
 @app.callback(epilog="Example: `rota deliveries --state failed --since 1h`")
@@ -72,14 +75,7 @@ def show(request_id: RequestId, json: JsonFlag = False) -> None:
 
 def query(member: str, execution: str, target: str, since: datetime | None, until: datetime | None) -> dict[str, str]:
     """The API's parameters, without those that are not given."""
-    given = {
-        "member_id": member,
-        "execution_id": execution,
-        "target_id": target,
-        "since": since and since.isoformat(),
-        "until": until and until.isoformat(),
-    }
-    return {name: value for name, value in given.items() if value}
+    return parameters(member_id=member, execution_id=execution, target_id=target, since=since, until=until)
 
 
 def _row(delivery: DeliverySummary) -> tuple[object, ...]:

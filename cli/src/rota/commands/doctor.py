@@ -6,7 +6,8 @@ from dataclasses import asdict
 import typer
 
 from rota import context
-from rota.doctor import Level, run_checks
+from rota.doctor import run_checks
+from rota.findings import Level
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import run
 

@@ -8,9 +8,10 @@ import typer
 
 from rota import delivery_log
 from rota.client import Api, Json
-from rota.commands.deliveries import Execution, Member, Since, Target, Until, query
+from rota.commands.deliveries import OPTIONS, Execution, Member, Since, Target, Until, query
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
+from rota.selection import check
 
 EXAMPLES = "`rota deliveries replay 5f1e…`, or `rota deliveries replay --since 2h --until 1h --dry-run`"
 
@@ -47,9 +48,7 @@ def replay(
 ) -> None:
     """Replay deliveries, each as a new delivery: to the targets that failed, or to all."""
     range_ = query(member, execution, target, since, until)
-    if bool(request_id) is bool(range_):
-        options = "--since, --until, --member, --target, --execution"
-        raise typer.BadParameter(f"expected the ID of one delivery, or at least one of {options}")
+    check(request_id, range_, what="the ID of one delivery", options=OPTIONS)
     how: Json = {
         "targets": "all" if every else "failed",
         "replay_id": replay_id or str(uuid4()),

@@ -6,9 +6,10 @@ import typer
 
 from rota import delivery_log
 from rota.client import Api, Json
-from rota.commands.deliveries import Execution, Member, Since, Target, Until, query
+from rota.commands.deliveries import OPTIONS, Execution, Member, Since, Target, Until, query
 from rota.output import JsonFlag, say, say_json
 from rota.running import with_api
+from rota.selection import check
 
 EXAMPLES = "`rota deliveries retry 5f1e…`, or `rota deliveries retry --target 9a2b…` once a receiver is back"
 
@@ -28,9 +29,7 @@ def retry(
 ) -> None:
     """Make the next attempts of pending deliveries within seconds, under the same webhook-id."""
     range_ = query(member, execution, target, since, until)
-    if bool(request_id) is bool(range_):
-        options = "--target, --since, --until, --member, --execution"
-        raise typer.BadParameter(f"expected the ID of one delivery, or at least one of {options}")
+    check(request_id, range_, what="the ID of one delivery", options=OPTIONS)
     retried = with_api(lambda api: _retried(api, request_id, range_))
     if json:
         say_json({"retried": retried, "deliveries": len(retried)})

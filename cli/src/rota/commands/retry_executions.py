@@ -1,6 +1,5 @@
 """`rota executions retry`: rejected and failed runs once more, each as a new run."""
 
-from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -10,6 +9,7 @@ from rota.commands.deliveries import Member, Since, Until
 from rota.output import JsonFlag, say, say_json
 from rota.retries import Retries, retry_by_id, retry_range
 from rota.running import with_api
+from rota.selection import check, parameters
 from rota_contracts.messages.retry import RetryableStatus
 
 EXAMPLES = "`rota executions retry 0c6f…`, or `rota executions retry --status rejected --since 2h --dry-run`"
@@ -33,10 +33,8 @@ def retry(
 ) -> None:
     """Run rejected or failed runs again, each as a new run on its robot's current revision, linked to the old one.
     Asked twice it is the same new run: to run it once more, retry that one."""
-    range_ = _query(member, status, since, until)
-    if bool(execution_ids) is bool(range_):
-        options = "--status, --since, --until, --member"
-        raise typer.BadParameter(f"expected the IDs of runs, or at least one of {options}")
+    range_ = parameters(member_id=member, status=status, since=since, until=until)
+    check(execution_ids or (), range_, what="the IDs of runs", options="--status, --since, --until, --member")
     how: Json = {"force": force, "dry_run": dry_run}
     done = Retries()
 
@@ -53,18 +51,6 @@ def retry(
         _print(done, dry_run=dry_run, each=bool(execution_ids) or dry_run)
     if done.refused:
         raise typer.Exit(1)
-
-
-def _query(
-    member: str, status: RetryableStatus | None, since: datetime | None, until: datetime | None
-) -> dict[str, str]:
-    given = {
-        "member_id": member,
-        "status": status and status.value,
-        "since": since and since.isoformat(),
-        "until": until and until.isoformat(),
-    }
-    return {name: value for name, value in given.items() if value}
 
 
 def _print(done: Retries, *, dry_run: bool, each: bool) -> None:

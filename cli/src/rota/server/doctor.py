@@ -7,7 +7,7 @@ import nats.errors
 from nats.js.errors import NotFoundError
 
 from rota.context import Context
-from rota.doctor import TIMEOUT_S, Finding, Level
+from rota.findings import TIMEOUT_S, Finding, Level
 from rota.server.doctor_streams import check_streams
 from rota.urls import without_password
 from rota_common.bus.connection import identity

@@ -2,7 +2,7 @@
 
 from nats.js import JetStreamContext
 
-from rota.doctor import Finding, Level
+from rota.findings import Finding, Level
 from rota_common.bus.stream_usage import PARTS, Usage, read_usage
 from rota_common.nats_admin.compare_topology import differences
 from rota_common.topology import find_stream

@@ -6,11 +6,11 @@ from rota_common.runtime.serving import App, plain_app
 from rota_common.stores.mongo import OUTAGES
 from rota_contracts.catalog import EXECUTOR_REPORTED
 from scheduler.adapters.real import real
+from scheduler.clocks.sync_clocks import SYNC_S
+from scheduler.dispatching.report_backlog import REPORT_S
 from scheduler.handlers import build_handlers
 from scheduler.ports import Adapters
-from scheduler.report_backlog import REPORT_S
 from scheduler.settings import Settings
-from scheduler.sync_clocks import SYNC_S
 from scheduler.use_cases import UseCases
 
 NAME = "scheduler"
@@ -20,7 +20,7 @@ def build(settings: Settings, *, runtime: Runtime | None = None, adapters: Adapt
     service = Service.of(NAME, settings, runtime=runtime, outages=OUTAGES)
     use = UseCases.over(adapters or real(settings, service), settings, service)
     service.include(build_handlers(use))
-    service.background("dispatch", use.dispatcher.run)
+    service.background("dispatch", use.dispatcher.run, release=use.dispatcher.release)
     service.every(MEASURE_EVERY_S, use.room.measure, name="measure the bus")
     service.every(settings.tick_every, use.tick, name="tick")
     service.every(SYNC_S, use.sync_clocks, name="sync clocks")

@@ -14,10 +14,10 @@ from rota_contracts.ids import derived_id
 from rota_contracts.messages.execution import ExecutionFinishedV1, ExecutionRequestedV1
 from rota_contracts.messages.robot_facts import RobotFailedV1, RobotRecoveredV1
 from rota_contracts.messages.trigger import TriggerAdmittedV1, TriggerMissedV1, TriggerRejectedV1
-from scheduler.batch import Batch, Decided, StoredTrigger
-from scheduler.clock_state import MissedFact
-from scheduler.domain import EntryState, Refusal
-from scheduler.plan import Plan
+from scheduler.domain.batch import Batch, Decided, StoredTrigger
+from scheduler.domain.clock_state import MissedFact
+from scheduler.domain.plan import Plan
+from scheduler.domain.queue import EntryState, Refusal
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from rota_common.bus.router import Router
 from rota_contracts import catalog
-from scheduler.dispatcher import MAX_BATCH
+from scheduler.dispatching.dispatcher import MAX_BATCH
 from scheduler.use_cases import UseCases
 
 

@@ -13,11 +13,11 @@ from rota_contracts.messages.plan import PlanItem
 from rota_contracts.messages.retry import ListRetryable, Retryable
 from rota_contracts.messages.trigger import TriggerReceivedV1
 from rota_contracts.robots.robot import Robot
-from scheduler.batch import Batch, CancelRequest, StoredTrigger
-from scheduler.clock_state import Change, ClockState, MissedFact
-from scheduler.domain import QueueState, Refusal
-from scheduler.plan import Plan
-from scheduler.robot_summary import Key, RobotSummary
+from scheduler.domain.batch import Batch, CancelRequest, StoredTrigger
+from scheduler.domain.clock_state import Change, ClockState, MissedFact
+from scheduler.domain.plan import Plan
+from scheduler.domain.queue import QueueState, Refusal
+from scheduler.domain.robot_summary import Key, RobotSummary
 
 
 class LeaseLost(Exception):

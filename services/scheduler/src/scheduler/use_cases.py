@@ -8,28 +8,28 @@ from rota_common.bus.room import BusRoom, NatsUsage
 from rota_common.bus.subject_log import SubjectLog
 from rota_common.runtime.service import Service
 from rota_contracts.catalog import EXECUTION_REQUESTED
-from scheduler.cancel_queued import CancelQueued
-from scheduler.capacity import Capacity
-from scheduler.change_plans import ChangePlans
-from scheduler.dispatch_signals import DispatchSignals
-from scheduler.dispatcher import Dispatcher, Timeouts
+from scheduler.clocks.rearm_daemon import RearmDaemon
+from scheduler.clocks.sync_clocks import SyncClocks
+from scheduler.clocks.tick import Tick
+from scheduler.dispatching.capacity import Capacity
+from scheduler.dispatching.dispatch_signals import DispatchSignals
+from scheduler.dispatching.dispatcher import Dispatcher, Timeouts
+from scheduler.dispatching.reconcile_slots import ReconcileSlots
+from scheduler.dispatching.report_backlog import BacklogLimits, ReportBacklog
+from scheduler.dispatching.run_end_effects import RunEndEffects
 from scheduler.event_publisher import EventPublisher
-from scheduler.find_retryable import FindRetryable
-from scheduler.find_trigger import FindTrigger
-from scheduler.merge_goals import MergeGoals
+from scheduler.plans.change_plans import ChangePlans
+from scheduler.plans.start_plans import StartPlans
 from scheduler.ports import Adapters
-from scheduler.read_robot_states import ReadRobotStates
-from scheduler.rearm_daemon import RearmDaemon
-from scheduler.reconcile_slots import ReconcileSlots
-from scheduler.reject_buried import RejectBuried
-from scheduler.remove_robot import RemoveRobot
-from scheduler.report_backlog import BacklogLimits, ReportBacklog
-from scheduler.robot_cache import RobotCache
-from scheduler.run_end_effects import RunEndEffects
+from scheduler.robots.read_robot_states import ReadRobotStates
+from scheduler.robots.remove_robot import RemoveRobot
+from scheduler.robots.robot_cache import RobotCache
 from scheduler.settings import Settings
-from scheduler.start_plans import StartPlans
-from scheduler.sync_clocks import SyncClocks
-from scheduler.tick import Tick
+from scheduler.triggers.cancel_queued import CancelQueued
+from scheduler.triggers.find_retryable import FindRetryable
+from scheduler.triggers.find_trigger import FindTrigger
+from scheduler.triggers.merge_goals import MergeGoals
+from scheduler.triggers.reject_buried import RejectBuried
 
 
 @dataclass(frozen=True, kw_only=True)

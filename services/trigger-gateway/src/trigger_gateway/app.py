@@ -9,6 +9,7 @@ from rota_common.stores import mongo
 from rota_contracts.catalog import BACKLOG_REPORTED, ROBOT_CHANGED, ROBOT_DELETED
 from trigger_gateway.adapters.messaging import messaging
 from trigger_gateway.adapters.real import real
+from trigger_gateway.databases.assign_databases import EVERY_S
 from trigger_gateway.handlers import build_handlers
 from trigger_gateway.http.api import build_api
 from trigger_gateway.http.health import public_health
@@ -49,7 +50,7 @@ def build(
     service.follow([BACKLOG_REPORTED], use.backlogs.update, name="backlogs")
     service.every(RESEAL_S, use.reseal_secrets, name="reseal secrets")
     service.every(FOLLOW_KEYS_S, use.reseal_secrets.follow_keys, name="follow keys")
-    service.background("read databases", use.assign_databases.loop)
+    service.every(EVERY_S, use.assign_databases, name="read databases", release=use.assign_databases.release)
     internal = (settings.http_host, settings.internal_port) if settings.internal_port else None
     run = lifespan(service, stop_timeout=settings.stop_timeout, internal=internal)
     limits = BodyLimits(attachment=settings.attachment_limit, seconds=settings.body_timeout)

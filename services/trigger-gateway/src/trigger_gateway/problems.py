@@ -88,10 +88,6 @@ class StoredNotApplied(Problem):
     """The change is stored and will be applied, but other services have not seen it yet."""
 
 
-def no_robot(team: str, member: str) -> NotFound:
-    return NotFound("robot_not_found", f"team {team} has no robot {member}")
-
-
 def no_source(team: str, name: str) -> NotFound:
     return NotFound("source_not_found", f"team {team} has no source {name}")
 

@@ -5,7 +5,6 @@ derived from: the stream decides a race between two replicas, and the loser take
 """
 
 import asyncio
-import contextlib
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -122,17 +121,8 @@ class Feed:
             self._position = max(info.state.last_seq, self._position or 0)
         return self._position
 
-    async def keep_counts(self) -> None:
-        """Save the numbers every few seconds; a loop for the background."""
-        try:
-            while True:
-                await asyncio.sleep(SAVE_EVERY_S)
-                await self._save()
-        finally:
-            with contextlib.suppress(Exception):  # at the end; the stream has the numbers too
-                await self._save()
-
-    async def _save(self) -> None:
+    async def save_counts(self) -> None:
+        """Save the numbers that are new: every `SAVE_EVERY_S`, and at the end. The stream has them too."""
         unsaved, self._unsaved = self._unsaved, {}
         if not unsaved:
             return

@@ -144,14 +144,16 @@ class Service:
         """A part that must answer for the service to be ready; `check` raises if it doesn't."""
         self._probes[name] = check
 
-    def background(self, name: str, loop: Hook) -> SupervisedLoop:
+    def background(self, name: str, loop: Hook, *, release: Hook | None = None) -> SupervisedLoop:
         """Run `loop` as long as the service runs; it is started again when it ends. Failures are logged and counted;
-        after a few in a row the service isn't ready."""
-        self._loops[name] = self._supervised(name, loop)
+        after a few in a row the service isn't ready. `release` gives up what it holds, whenever it ends: it isn't cut
+        off by the stop, which waits 3 seconds for it."""
+        self._loops[name] = self._supervised(name, loop, release=release)
         return self._loops[name]
 
-    def every(self, seconds: float, work: Work, *, name: str) -> None:
-        """Run `work` now, and again `seconds` after each end; at once if it returned True, because there is more."""
+    def every(self, seconds: float, work: Work, *, name: str, release: Hook | None = None) -> None:
+        """Run `work` now, and again `seconds` after each end; at once if it returned True, because there is more.
+        `release`: as of `background`, after a failure of `work` too."""
 
         async def loop() -> None:
             while True:
@@ -160,7 +162,7 @@ class Service:
                 if more is not True:
                     await asyncio.sleep(seconds)
 
-        supervised = self.background(name, loop)
+        supervised = self.background(name, loop, release=release)
 
     def follow(
         self,
@@ -253,7 +255,9 @@ class Service:
             self._log.warning("waiting", state=self._state, reason=failure.text)
             await asyncio.sleep(backoff(attempt, random=self.runtime.random, base=0.2, cap=2))
 
-    def _supervised(self, name: str, loop: Hook, *, is_over: Callable[[], bool] = lambda: False) -> SupervisedLoop:
+    def _supervised(
+        self, name: str, loop: Hook, *, is_over: Callable[[], bool] = lambda: False, release: Hook | None = None
+    ) -> SupervisedLoop:
         return SupervisedLoop(
             name=name,
             service=self.name,
@@ -261,6 +265,7 @@ class Service:
             outages=self.outages,
             random=self.runtime.random,
             is_over=is_over,
+            release=release,
         )
 
 

@@ -9,8 +9,12 @@ from time import monotonic
 from rota_common.retries import backoff
 from rota_common.runtime import metrics
 from rota_common.runtime.logs import logger
+from rota_common.to_the_end import to_the_end
 
 PAUSE_S, LONGEST_PAUSE_S = 1.0, 5.0
+RELEASE_S = 3.0
+"""The time that a release takes of a stop, at most."""
+
 FAILING = 3
 """Failures in a row that make a service not ready."""
 
@@ -20,7 +24,8 @@ STEADY_S = 30.0
 
 @dataclass(kw_only=True)
 class SupervisedLoop:
-    """`run` is the loop; it isn't started again once `is_over`. It may call `worked` after each piece of its work."""
+    """`run` is the loop; it isn't started again once `is_over`. It may call `worked` after each piece of its work.
+    `release` gives up what the loop holds, a lease, each time that it ends, also when it is cancelled."""
 
     name: str
     service: str
@@ -28,6 +33,7 @@ class SupervisedLoop:
     outages: tuple[type[Exception], ...]
     random: Random
     is_over: Callable[[], bool] = lambda: False
+    release: Callable[[], Awaitable[None]] | None = None
     _failures: int = field(default=0, init=False)
     _reason: str = field(default="", init=False)
     _running_since: float | None = field(default=None, init=False)
@@ -38,7 +44,7 @@ class SupervisedLoop:
         while not self.is_over():
             try:
                 self._running_since = monotonic()
-                await self.run()
+                await self._run_and_release()
                 self.worked()
             except self.outages as error:
                 self._failed(error)
@@ -49,6 +55,16 @@ class SupervisedLoop:
             if not self.is_over():
                 pause = backoff(max(self._failures, 1), random=self.random, base=PAUSE_S, cap=LONGEST_PAUSE_S)
                 await asyncio.sleep(pause)
+
+    async def _run_and_release(self) -> None:
+        try:
+            await self.run()
+        finally:
+            if self.release is not None:
+                try:
+                    await to_the_end(asyncio.wait_for(self.release(), RELEASE_S))
+                except Exception as error:  # a lease ends by itself, only later
+                    logger(service=self.service).warning("release failed", loop=self.name, reason=repr(error))
 
     def worked(self) -> None:
         """Begin to count failures anew."""

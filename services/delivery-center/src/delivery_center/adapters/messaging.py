@@ -7,14 +7,14 @@ from delivery_center.adapters.nats_process import NatsProcess
 from delivery_center.adapters.nats_target_events import NatsTargetEvents
 from delivery_center.ports import Adapters, Messaging
 from delivery_center.settings import Settings
-from rota_common.bus.feed import Feed
+from rota_common.bus.feed import SAVE_EVERY_S, Feed
 from rota_common.runtime.service import Service
 from rota_contracts.messages.delivery import DeliveryType
 
 
 def over_bus(settings: Settings, service: Service, adapters: Adapters) -> Messaging:
     feed = Feed(service.bus, service.publish, counts=adapters.feed_counts, clock=service.runtime.clock)
-    service.background("feed", feed.keep_counts)
+    service.every(SAVE_EVERY_S, feed.save_counts, name="feed", release=feed.save_counts)
     return Messaging(
         executions=NatsExecutions(service.ask),
         publisher=NatsFeedPublisher(service.publish, feed),

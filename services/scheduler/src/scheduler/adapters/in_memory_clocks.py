@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from scheduler.clock_state import Change, ClockState, MissedFact
-from scheduler.robot_summary import Key
+from scheduler.domain.clock_state import Change, ClockState, MissedFact
+from scheduler.domain.robot_summary import Key
 
 
 class InMemoryClocks:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 
 from rota_contracts.robots.robot import Robot
-from scheduler.robot_summary import Key
+from scheduler.domain.robot_summary import Key
 
 
 class InMemoryDefinitions:

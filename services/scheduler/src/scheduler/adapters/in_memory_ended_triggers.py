@@ -5,7 +5,7 @@ from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.retry import ListRetryable, Retryable, RetryableStatus
 from rota_contracts.messages.trigger import RejectReason
 from scheduler.adapters.in_memory_queue import InMemoryQueue, Row
-from scheduler.domain import EntryState
+from scheduler.domain.queue import EntryState
 
 
 class InMemoryEndedTriggers:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from rota_contracts.messages.plan import PlanItem, PlanState
-from scheduler.plan import NEVER, Plan
+from scheduler.domain.plan import NEVER, Plan
 
 
 class InMemoryPlans:

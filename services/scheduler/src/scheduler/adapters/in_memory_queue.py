@@ -13,10 +13,10 @@ from rota_contracts.messages.control import Withdraw, WithdrawReply
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.trigger import RejectReason, TriggerInput, TriggerReceivedV1
 from scheduler.adapters.in_memory_plans import InMemoryPlans
-from scheduler.batch import Batch, CancelRequest, Decided, Moved, StoredTrigger
-from scheduler.domain import OVER, Entry, EntryState, QueueState, Refusal
+from scheduler.domain.batch import Batch, CancelRequest, Decided, Moved, StoredTrigger
+from scheduler.domain.queue import OVER, Entry, EntryState, QueueState, Refusal
+from scheduler.domain.robot_summary import Key
 from scheduler.ports import LeaseLost, PlansChanged
-from scheduler.robot_summary import Key
 
 WAITING = (EntryState.DUE, EntryState.QUEUED)
 HELD = (EntryState.DUE, EntryState.QUEUED, EntryState.ADMITTED, EntryState.RUNNING)

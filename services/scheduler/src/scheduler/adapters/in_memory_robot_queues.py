@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from rota_contracts.messages.goal_merge import ListWaiting, MergeInto, Waiting
 from rota_contracts.messages.trigger import ExecutorMode, TriggerReceivedV1
 from scheduler.adapters.in_memory_queue import InMemoryQueue, Row
-from scheduler.batch import waiting_of
-from scheduler.domain import Entry, EntryState
+from scheduler.domain.batch import waiting_of
+from scheduler.domain.queue import Entry, EntryState
+from scheduler.domain.robot_summary import Key
 from scheduler.ports import RobotActivity
-from scheduler.robot_summary import Key
 
 HOLDS_SLOT = (EntryState.ADMITTED, EntryState.RUNNING)
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)

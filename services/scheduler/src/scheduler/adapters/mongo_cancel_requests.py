@@ -9,8 +9,8 @@ from pymongo import ASCENDING
 from rota_common.stores.mongo import Database, Document
 from rota_contracts.messages.control import Withdraw, WithdrawReply
 from rota_contracts.messages.trigger import RejectReason
-from scheduler.batch import CancelRequest
-from scheduler.domain import EntryState
+from scheduler.domain.batch import CancelRequest
+from scheduler.domain.queue import EntryState
 
 STALE_S = 10.0
 """Longer than any caller waits for the reply."""

@@ -10,8 +10,8 @@ from rota_common.stores.mongo import Database, Document
 from rota_common.stores.set_aside import SetAside
 from rota_contracts.messages.trigger import MissReason
 from rota_contracts.robots.clock_config import Clock
-from scheduler.clock_state import Change, ClockState, Missed, MissedFact
-from scheduler.robot_summary import Key
+from scheduler.domain.clock_state import Change, ClockState, Missed, MissedFact
+from scheduler.domain.robot_summary import Key
 
 
 class MongoClocks:

@@ -11,7 +11,7 @@ from rota_common.stores.mongo import Database, Document
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.retry import ListRetryable, Retryable, RetryableStatus
 from rota_contracts.messages.trigger import RejectReason
-from scheduler.domain import EntryState
+from scheduler.domain.queue import EntryState
 
 ENDED: dict[RetryableStatus, Document] = {
     RetryableStatus.REJECTED: {"state": EntryState.REJECTED},

@@ -9,7 +9,7 @@ from pymongo.errors import DuplicateKeyError
 from rota_common.stores.mongo import Database, Document
 from rota_common.stores.set_aside import SetAside
 from rota_contracts.messages.plan import PlanChangedV1, PlanItem, PlanState
-from scheduler.plan import NEVER, Plan, PlanFact
+from scheduler.domain.plan import NEVER, Plan, PlanFact
 
 KEEP_S = int(timedelta(days=30).total_seconds())
 PLANNED = {"state": PlanState.PLANNED}

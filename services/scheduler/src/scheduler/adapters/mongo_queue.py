@@ -25,11 +25,11 @@ from scheduler.adapters.queue_documents import (
     rejected_document,
     stored_trigger_of,
 )
-from scheduler.batch import Batch, StoredTrigger
-from scheduler.domain import Entry, EntryState, QueueState, Refusal
-from scheduler.plan import Plan
+from scheduler.domain.batch import Batch, StoredTrigger
+from scheduler.domain.plan import Plan
+from scheduler.domain.queue import Entry, EntryState, QueueState, Refusal
+from scheduler.domain.robot_summary import Key
 from scheduler.ports import LeaseLost, PlansChanged
-from scheduler.robot_summary import Key
 
 LEASE = "dispatcher"
 KEEP_S = 14 * 86400

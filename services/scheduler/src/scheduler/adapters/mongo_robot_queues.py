@@ -11,10 +11,10 @@ from rota_common.stores.trigger_documents import stored_input, stored_trigger
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.goal_merge import ListWaiting, MergeInto, Waiting
 from rota_contracts.messages.trigger import ExecutorMode, Message
-from scheduler.batch import waiting_of
-from scheduler.domain import EntryState
+from scheduler.domain.batch import waiting_of
+from scheduler.domain.queue import EntryState
+from scheduler.domain.robot_summary import Key
 from scheduler.ports import RobotActivity
-from scheduler.robot_summary import Key
 
 HOLDS_SLOT = (EntryState.ADMITTED, EntryState.RUNNING)
 FIRST = {"live": True, "state": EntryState.QUEUED, "parks": {"$in": [None, 0]}}

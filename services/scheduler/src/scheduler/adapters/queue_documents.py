@@ -10,8 +10,8 @@ from rota_common.stores.trigger_documents import stored_trigger, trigger_documen
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.trigger import RejectReason, TriggerInput, TriggerReceivedV1, TriggerType
-from scheduler.batch import Batch, Decided, Moved, StoredTrigger
-from scheduler.domain import Entry, EntryState, Refusal
+from scheduler.domain.batch import Batch, Decided, Moved, StoredTrigger
+from scheduler.domain.queue import Entry, EntryState, Refusal
 
 Operation = InsertOne[Document] | UpdateMany | UpdateOne | DeleteOne
 

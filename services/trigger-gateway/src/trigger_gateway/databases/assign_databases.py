@@ -11,16 +11,12 @@ from typing import Any
 from rota_common.errors import Transient
 from rota_common.runtime import metrics
 from rota_common.runtime.logs import logger
-from rota_common.to_the_end import to_the_end
 from trigger_gateway.databases.change_streams import Lease, StreamLeases, key_of
 from trigger_gateway.sources.ports import Sources
 from trigger_gateway.sources.source import Source
 
 EVERY_S = 1.0
 CANCEL_AGAIN_S = 2.0
-RELEASE_S = 3.0
-"""The time that a stop takes to release all leases, at most."""
-
 AT_MOST = 100
 """Databases that one replica reads: each takes connections and memory of its own."""
 
@@ -53,18 +49,16 @@ class AssignDatabases:
     def __post_init__(self) -> None:
         self._log = logger(service=self.service)
 
-    async def loop(self) -> None:
-        """Run until cancelled, then release every lease."""
+    async def __call__(self) -> None:
+        """Once; while the store is away, what is read is read on."""
         try:
-            while True:
-                try:
-                    await self.assign()
-                except Transient as error:
-                    self._log.warning("can't assign databases", reason=str(error))
-                await asyncio.sleep(EVERY_S)
-        finally:
-            with contextlib.suppress(TimeoutError):  # then the leases end by themselves
-                await to_the_end(asyncio.wait_for(self._give_up(list(self._running)), RELEASE_S))
+            await self.assign()
+        except Transient as error:
+            self._log.warning("can't assign databases", reason=str(error))
+
+    async def release(self) -> None:
+        """Stop reading, and release every lease."""
+        await self._give_up(list(self._running))
 
     async def assign(self) -> None:
         """Once: renew our leases, drop those that are no longer wanted, take those that are free."""

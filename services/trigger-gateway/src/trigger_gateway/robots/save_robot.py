@@ -15,7 +15,8 @@ from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_contracts.ids import derived_id
 from rota_contracts.robots.robot import Robot, RobotStatus
-from trigger_gateway.problems import Conflict, StoredNotApplied, no_robot
+from trigger_gateway.problems import Conflict, StoredNotApplied
+from trigger_gateway.robots.find_robot import find_robot
 from trigger_gateway.robots.ports import RobotRecords
 from trigger_gateway.robots.record import RobotRecord, changed, definition, deleted, next_record, replaced, same
 from trigger_gateway.robots.routes import Routes
@@ -91,9 +92,7 @@ class SaveRobot:
         """`sets_health`: the owner sets the status, so earlier reports of runs are ignored."""
         self.sync.check()
         for _ in range(TRIES):
-            record = await self.records.find(team, member)
-            if record is None or record.robot.deleted:
-                raise no_robot(team, member)
+            record = await find_robot(self.records, team, member)
             robot, now = edit(record.robot), self.clock()
             health_at = now if sets_health and not record.health_known_at(now) else record.health_at
             if same(robot, record.robot):

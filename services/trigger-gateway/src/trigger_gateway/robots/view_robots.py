@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from rota_common.errors import Transient
 from rota_contracts.messages.robot_state import RobotState
-from rota_contracts.robots.robot import Robot
-from trigger_gateway.problems import Invalid, no_robot
+from trigger_gateway.problems import Invalid
+from trigger_gateway.robots.find_robot import find_robot
 from trigger_gateway.robots.ports import RobotRecords, RobotStates
 from trigger_gateway.robots.record import RobotView, as_read
 
@@ -36,22 +36,16 @@ class ViewRobots:
 
     async def one(self, team: str, member: str) -> RobotView:
         """Raise NotFound if there is no such robot."""
-        robot = await self._find(team, member)
-        return as_read(robot, next(iter(await self._states(team, [member])), None))
+        record = await find_robot(self.records, team, member)
+        return as_read(record.robot, next(iter(await self._states(team, [member])), None))
 
     async def state(self, team: str, member: str, *, upcoming: int) -> RobotState:
         """Raise NotFound if there is no such robot, Transient when the scheduler doesn't answer."""
-        await self._find(team, member)
+        await find_robot(self.records, team, member)
         states = await self.robot_states.states(team, [member], upcoming=upcoming)
         if not states:
             raise Transient(f"the scheduler doesn't know robot {member} yet: try again in a moment")
         return states[0]
-
-    async def _find(self, team: str, member: str) -> Robot:
-        record = await self.records.find(team, member)
-        if record is None or record.robot.deleted:
-            raise no_robot(team, member)
-        return record.robot
 
     async def _states(self, team: str, members: Sequence[str]) -> list[RobotState]:
         if not members:

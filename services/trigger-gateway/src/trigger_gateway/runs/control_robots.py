@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 from rota_contracts.messages.control import ControlAction
 from rota_contracts.robots.robot import RobotStatus
-from trigger_gateway.problems import NotFound, no_robot
+from trigger_gateway.problems import NotFound
+from trigger_gateway.robots.find_robot import find_robot
 from trigger_gateway.robots.ports import RobotRecords
 from trigger_gateway.robots.save_robot import SaveRobot
 from trigger_gateway.runs.control_executions import ControlExecutions, ControlOutcome
@@ -36,9 +37,7 @@ class ControlRobots:
 
     async def robot(self, team: str, member: str, action: ControlAction, reason: str) -> ControlOutcome:
         """Raise NotFound if there is no such robot. Stopping leaves its status as it is."""
-        record = await self.robots.find(team, member)
-        if record is None or record.robot.deleted:
-            raise no_robot(team, member)
+        await find_robot(self.robots, team, member)
         touched: tuple[str, ...] = ()
         if action in CHANGES:
             status, of = CHANGES[action]

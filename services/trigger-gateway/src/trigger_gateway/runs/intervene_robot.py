@@ -16,7 +16,8 @@ from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.plan import ChangePlan, PlanAction, PlanItem
 from rota_contracts.messages.trigger import TriggerType
 from rota_contracts.model import Part
-from trigger_gateway.problems import Conflict, NotFound, no_robot
+from trigger_gateway.problems import Conflict, NotFound
+from trigger_gateway.robots.find_robot import find_robot
 from trigger_gateway.robots.ports import RobotRecords
 from trigger_gateway.runs.guard_input import GuardInput
 from trigger_gateway.runs.idempotency import find_repeat
@@ -79,9 +80,7 @@ class InterveneRobot:
         """Raise Invalid, NotFound or Conflict when it can't be done; then nothing is changed."""
         wanted = self._cut(given)
         validate_intervention(wanted)
-        record = await self.robots.find(team, member)
-        if record is None or record.robot.deleted:
-            raise no_robot(team, member)
+        record = await find_robot(self.robots, team, member)
         check_allowed(record.robot, wanted.action)
         self.guard.check(team, [member], *(message.text() for message in given.input_messages), given.goal)
         request_id, noted = await self._identify(team, member, given)

@@ -21,7 +21,8 @@ from rota_contracts.messages.trigger import (
 )
 from rota_contracts.robots.clock import clock_context
 from rota_contracts.robots.robot import Robot
-from trigger_gateway.problems import Conflict, FieldProblem, Invalid, no_robot
+from trigger_gateway.problems import Conflict, FieldProblem, Invalid
+from trigger_gateway.robots.find_robot import find_robot
 from trigger_gateway.robots.ports import RobotRecords
 from trigger_gateway.robots.record import RobotRecord
 from trigger_gateway.runs.backlogs import Backlogs
@@ -81,9 +82,7 @@ class RequestRun:
         TooMany for an event that would have to wait in a full backlog.
         """
         check(request)
-        record = await self.robots.find(team, member)
-        if record is None or record.robot.deleted:
-            raise no_robot(team, member)
+        record = await find_robot(self.robots, team, member)
         if not guarded:
             words = (message.text() for message in request.messages)
             self.guard.check(team, [member], *words, request.source, request.event_type, request.data)

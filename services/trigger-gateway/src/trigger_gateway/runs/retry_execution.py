@@ -6,7 +6,8 @@ from rota_common.clock import Clock
 from rota_contracts import ids
 from rota_contracts.messages.execution import TriggerReply, TriggerState
 from rota_contracts.messages.trigger import TriggerReceivedV1, TriggerRejectedV1
-from trigger_gateway.problems import Conflict, no_robot
+from trigger_gateway.problems import Conflict
+from trigger_gateway.robots.find_robot import find_robot
 from trigger_gateway.robots.ports import RobotRecords
 from trigger_gateway.runs import retries
 from trigger_gateway.runs.backlogs import Backlogs
@@ -56,9 +57,7 @@ class RetryExecution:
             return _again(execution_id, trigger_id, earlier)
         if read.state is TriggerState.DONE and not how.force:
             retries.check_calls(execution_id, await self.executions.find(team, execution_id))
-        record = await self.robots.find(team, old.member_id)
-        if record is None or record.robot.deleted:
-            raise no_robot(team, old.member_id)
+        record = await find_robot(self.robots, team, old.member_id)
         if old.type.is_event:
             self.backlogs.check(team, [old.member_id])
         trigger = retries.new_trigger(old, execution_id, rev=record.robot.rev, at=self.clock())

@@ -9,7 +9,8 @@ from rota_contracts.ids import derived_id
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.trigger import Message
 from rota_contracts.robots.robot import Robot, RobotStatus
-from trigger_gateway.problems import Conflict, Failed, Malformed, no_robot, redacted
+from trigger_gateway.problems import Conflict, Failed, Malformed, redacted
+from trigger_gateway.robots.find_robot import find_robot
 from trigger_gateway.robots.ports import RobotRecords
 from trigger_gateway.runs.guard_input import GuardInput
 from trigger_gateway.runs.ports import Requests
@@ -69,9 +70,7 @@ class AnswerMessage:
         return MessageReply(given.response, given.model)
 
     async def _robot(self, team: str, member: str) -> Robot:
-        record = await self.robots.find(team, member)
-        if record is None or record.robot.deleted:
-            raise no_robot(team, member)
+        record = await find_robot(self.robots, team, member)
         status = record.robot.robot_status
         if status in (RobotStatus.PAUSED, RobotStatus.MAINTENANCE):
             raise Conflict("robot_off", f"robot {member} is set to {status}: it answers when it is idle again")

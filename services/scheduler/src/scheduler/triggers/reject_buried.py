@@ -6,7 +6,7 @@ from rota_common.clock import Clock
 from rota_contracts.envelope import Event
 from rota_contracts.messages.execution import excerpt
 from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1
-from scheduler.domain import Refusal
+from scheduler.domain.queue import Refusal
 from scheduler.event_publisher import EventPublisher
 from scheduler.ports import Queue
 

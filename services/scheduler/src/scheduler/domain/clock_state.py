@@ -8,7 +8,7 @@ from rota_contracts.ids import clock_trigger_id, execution_id
 from rota_contracts.messages.trigger import MissReason, TriggerType
 from rota_contracts.robots.clock_config import Clock, ClockMode
 from rota_contracts.robots.recurrence import daemon_pause, daemon_timeout, due_after
-from scheduler.robot_summary import Key, RobotSummary
+from scheduler.domain.robot_summary import Key, RobotSummary
 
 
 @dataclass(frozen=True)

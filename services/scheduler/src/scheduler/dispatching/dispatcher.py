@@ -2,9 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from time import monotonic
 
 from nats.errors import MaxPayloadError
@@ -13,22 +12,22 @@ from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_common.runtime.logs import logger
 from rota_common.runtime.metrics import QUEUE
-from rota_common.to_the_end import to_the_end
 from rota_contracts.messages.execution import ExecutionFinishedV1
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.messages.trigger import TriggerReceivedV1
-from scheduler.admission import expired
-from scheduler.batch import Batch, StoredTrigger
-from scheduler.decide import IncomingEvent, Intake, Snapshot, decide, read_snapshot, robots_woken
-from scheduler.dispatch_signals import DispatchSignals
-from scheduler.domain import QueueState
+from scheduler.dispatching.decide import IncomingEvent, Intake, Snapshot, decide, read_snapshot, robots_woken
+from scheduler.dispatching.dispatch_signals import DispatchSignals
+from scheduler.dispatching.inbox import Item, finish, has_failed
+from scheduler.dispatching.reconcile_slots import ReconcileSlots
+from scheduler.dispatching.republish import Republish
+from scheduler.dispatching.run_end_effects import RunEndEffects
+from scheduler.domain.admission import expired
+from scheduler.domain.batch import Batch, StoredTrigger
+from scheduler.domain.queue import QueueState
+from scheduler.domain.robot_summary import Key
 from scheduler.event_publisher import EventPublisher
-from scheduler.inbox import Item, finish, has_failed
+from scheduler.plans.start_plans import StartPlans
 from scheduler.ports import CancelRequests, LeaseLost, PlansChanged, Queue, Robots
-from scheduler.reconcile_slots import ReconcileSlots
-from scheduler.robot_summary import Key
-from scheduler.run_end_effects import RunEndEffects
-from scheduler.start_plans import StartPlans
 
 MAX_BATCH = 256
 MANY = 64
@@ -65,7 +64,7 @@ class Dispatcher:
     _inbox: list[Item] = field(default_factory=list, init=False)
     _epoch: int = field(default=0, init=False)
     _queue_state: QueueState = field(default_factory=QueueState, init=False)
-    _republished: dict[str, int] = field(default_factory=dict, init=False)
+    _republish: Republish = field(init=False)
     _ended: set[Key] = field(default_factory=set, init=False)
 
     @property
@@ -100,11 +99,20 @@ class Dispatcher:
                     await self._dispatch(epoch)
         finally:
             self._return_inbox("the scheduler stops")
-            with contextlib.suppress(Exception):  # if the database is away, the lease ends by itself
-                await to_the_end(asyncio.wait_for(self.queue.release(self.owner), 1))
+
+    async def release(self) -> None:
+        """Return the lease, so that another replica dispatches at once."""
+        await self.queue.release(self.owner)
 
     async def _dispatch(self, epoch: int) -> None:
-        self._epoch, self._republished = epoch, {}
+        self._epoch = epoch
+        self._republish = Republish(
+            queue=self.queue,
+            publisher=self.publisher,
+            clock=self.clock,
+            after=self.timeouts.republish_after,
+            passes=self._passes,
+        )
         self._queue_state = await self.queue.load()
         queued, active = len(self._queue_state.queued), len(self._queue_state.active)
         _log.info("dispatching", epoch=epoch, queued=queued, active=active)
@@ -132,7 +140,7 @@ class Dispatcher:
                 renewed = monotonic()
                 if await self.queue.acquire(self.owner) != epoch:
                     return
-                await self._publish_overdue()
+                await self._republish.overdue(self._queue_state.active)
                 await self._start_plans()
                 await self._reconcile_slots()
 
@@ -253,47 +261,12 @@ class Dispatcher:
         waiting = [entry.execution_id for entry in self._queue_state.active.values() if not entry.running]
         unpublished = await self.queue.unpublished()
         stored = await self.queue.stored(waiting)
-        await self._publish([*stored.values(), *unpublished])
+        await self._republish.earlier([*stored.values(), *unpublished])
         self._ended.update(await self.start_plans.idle(self._queue_state))
         if unpublished:
             await self.effects([], Batch(), [each for each in unpublished if each.refusal])
             await self.start_plans.begin_cycles(robots_woken(Batch(), unpublished))
             await self.queue.mark_published([each.execution_id for each in unpublished])
-
-    async def _publish_overdue(self) -> None:
-        """Requests that no executor has begun for long are published again, past the stream's deduplication; but only
-        those that have left the stream: a second copy of one that waits for an executor would only fill it."""
-        limit, active = self.clock() - timedelta(seconds=self.timeouts.republish_after), self._queue_state.active
-        late = [
-            entry.execution_id
-            for entry in active.values()
-            if not entry.running and entry.admitted_at is not None and entry.admitted_at < limit
-        ]
-        counts = self._republished.items()
-        self._republished = {each: count for each, count in counts if each in active and not active[each].running}
-        for execution_id, stored in (await self.queue.stored(late) if late else {}).items():
-            if not await self.publisher.is_outstanding(stored):
-                again = self._republished[execution_id] = self._republished.get(execution_id, 0) + 1
-                await self._unless_guilty(self.publisher.publish_request(stored, again=again), stored)
-            active[execution_id] = replace(active[execution_id], admitted_at=self.clock())
-
-    async def _publish(self, decided: Sequence[StoredTrigger]) -> None:
-        """Earlier decisions; one that can't be published holds up no other."""
-        try:
-            await self.publisher.publish_batch(Batch(), decided)
-        except Exception as error:
-            if self._passes(error):
-                raise
-            for each in decided:
-                await self._unless_guilty(self.publisher.publish_batch(Batch(), [each]), each)
-
-    async def _unless_guilty(self, publishing: Awaitable[None], stored: StoredTrigger) -> None:
-        try:
-            await publishing
-        except Exception as error:
-            if self._passes(error):
-                raise
-            _log.error("a decision can't be published", execution=stored.execution_id, reason=repr(error))
 
     def _return_inbox(self, reason: str) -> None:
         items, self._inbox = self._inbox, []

@@ -7,8 +7,8 @@ from rota_contracts.ids import execution_id
 from rota_contracts.messages.trigger import InterventionAction, RejectReason, TriggerReceivedV1, TriggerType
 from rota_contracts.robots.robot import InterveneTrigger, Quota, Trigger
 from rota_contracts.streams import TRIGGERS_KEPT_S
-from scheduler.domain import Entry, EntryState, QueueState, Refusal, pick
-from scheduler.robot_summary import STOPPED, Key, RobotSummary
+from scheduler.domain.queue import Entry, EntryState, QueueState, Refusal, pick
+from scheduler.domain.robot_summary import STOPPED, Key, RobotSummary
 
 WAITS_AT_MOST = timedelta(seconds=TRIGGERS_KEPT_S)
 """What waits longer than the bus keeps triggers is rejected."""

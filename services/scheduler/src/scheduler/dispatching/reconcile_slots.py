@@ -17,8 +17,8 @@ from rota_contracts.envelope import Event
 from rota_contracts.messages.execution import ExecStatus, ExecutionFinishedV1, ExecutionStartedV1
 from rota_contracts.messages.executor_capacity import CheckSlots, SlotState
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
-from scheduler.decide import Report, ReportEvent
-from scheduler.domain import Entry, QueueState
+from scheduler.dispatching.decide import Report, ReportEvent
+from scheduler.domain.queue import Entry, QueueState
 
 AT_ONCE = 500
 LIVE = (ExecStatus.PENDING, ExecStatus.RUNNING, ExecStatus.WAITING, ExecStatus.PAUSED)

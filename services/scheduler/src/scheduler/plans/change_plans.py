@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from rota_common.clock import Clock
 from rota_contracts.messages.plan import ChangePlan, ChangePlanReply, ListPlans, PlanPage
+from scheduler.domain.plan import Plan, change, plan_key, refuse_change, remove
+from scheduler.domain.robot_summary import Key
 from scheduler.event_publisher import EventPublisher
-from scheduler.plan import Plan, change, plan_key, refuse_change, remove
 from scheduler.ports import Plans, Queue, Robots
-from scheduler.robot_summary import Key
 
 MANY = 1000
 

@@ -13,11 +13,11 @@ from rota_contracts.messages.execution import ExecutionFinishedV1, ExecutionStar
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.messages.robot_facts import RobotDeletedV1
 from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1, TriggerType
-from scheduler.admission import WAITS_AT_MOST, consider, enqueue
-from scheduler.batch import Batch, Cancelled, CancelRequest, Decided, Ended, Moved, StoredTrigger
-from scheduler.domain import Entry, EntryState, QueueState, Refusal, pick
+from scheduler.domain.admission import WAITS_AT_MOST, consider, enqueue
+from scheduler.domain.batch import Batch, Cancelled, CancelRequest, Decided, Ended, Moved, StoredTrigger
+from scheduler.domain.queue import Entry, EntryState, QueueState, Refusal
+from scheduler.domain.robot_summary import Key, RobotSummary
 from scheduler.ports import Queue, Robots
-from scheduler.robot_summary import Key, RobotSummary
 
 Report = ExecutionStartedV1 | ExecutionParkedV1 | ExecutionResumableV1 | ExecutionFinishedV1
 ReportEvent = (
@@ -113,20 +113,8 @@ def decide(intake: Intake, snapshot: Snapshot, queue_state: QueueState, *, pool:
     for entry in intake.expired:
         queue_state.remove(entry.execution_id)
         batch.cancelled.append(Cancelled(entry.execution_id, EXPIRED))
-    give_slots(batch, queue_state, pool=pool, now=now, stopped=snapshot.stopped)
+    batch.give_slots(queue_state, pool=pool, now=now, stopped=snapshot.stopped)
     return batch
-
-
-def give_slots(
-    batch: Batch, queue_state: QueueState, *, pool: int, now: datetime, stopped: Collection[Key] = ()
-) -> None:
-    """Free slots go to the next entries, also to those that this batch queues."""
-    picked = pick(queue_state, pool=pool, now=now, stopped=stopped)
-    chosen = {entry.execution_id: queue_state.admit(entry.execution_id, now) for entry in picked}
-    batch.decided = [replace(each, admitted=each.execution_id in chosen) for each in batch.decided]
-    batch.admitted = sorted(chosen.keys() - {each.execution_id for each in batch.decided})
-    for each in chosen.keys() & batch.moved.keys():
-        batch.moved[each] = Moved(chosen[each], EntryState.ADMITTED)
 
 
 def robots_woken(batch: Batch, repeated: Sequence[StoredTrigger]) -> list[Key]:

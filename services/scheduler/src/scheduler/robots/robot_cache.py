@@ -10,9 +10,9 @@ from pydantic import ValidationError
 
 from rota_common.runtime.logs import logger
 from rota_common.runtime.metrics import ROBOTS
+from scheduler.clocks.sync_clocks import SyncClocks
+from scheduler.domain.robot_summary import Definition, Key, RobotSummary, read_definition, summary_of
 from scheduler.ports import RobotDefinitions
-from scheduler.robot_summary import Definition, Key, RobotSummary, read_definition, summary_of
-from scheduler.sync_clocks import SyncClocks
 
 _log = logger(service="scheduler")
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from rota_common.clock import Clock
-from scheduler.clock_state import Change, ClockState, end_daemon_run
+from scheduler.domain.clock_state import Change, ClockState, end_daemon_run
+from scheduler.domain.robot_summary import Key
 from scheduler.ports import Clocks
-from scheduler.robot_summary import Key
 
 TRIES = 10
 """Attempts to move a clock that other replicas move at the same time; after that it is checked at its timeout."""

@@ -8,8 +8,8 @@ from rota_contracts.ids import derived_id, execution_id
 from rota_contracts.messages.control import has_content
 from rota_contracts.messages.plan import ChangePlan, PlanAction, PlanChangedV1, PlanItem, PlanState
 from rota_contracts.messages.trigger import InterventionAction, TriggerInput, TriggerReceivedV1, TriggerType
-from scheduler.admission import refuse_action
-from scheduler.robot_summary import RobotSummary
+from scheduler.domain.admission import refuse_action
+from scheduler.domain.robot_summary import RobotSummary
 
 NEVER = datetime(9999, 1, 1, tzinfo=UTC)
 """When an item without a time is due, until a cycle of its robot begins."""

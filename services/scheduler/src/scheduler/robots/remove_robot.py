@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from rota_contracts.envelope import Event
 from rota_contracts.messages.robot_facts import RobotDeletedV1
-from scheduler.change_plans import ChangePlans
-from scheduler.dispatcher import Dispatcher
+from scheduler.dispatching.dispatcher import Dispatcher
+from scheduler.plans.change_plans import ChangePlans
 
 
 @dataclass(frozen=True, kw_only=True)

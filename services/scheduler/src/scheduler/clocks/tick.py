@@ -12,8 +12,8 @@ from time import monotonic
 from rota_common.bus.room import BusRoom
 from rota_common.clock import Clock
 from rota_common.runtime.metrics import CLOCK_LATENESS, MISSED_RUNS, TICK_SECONDS
-from scheduler.clock_state import ClockState
-from scheduler.clocks import decide, reads_for, wait
+from scheduler.domain.clock_state import ClockState
+from scheduler.domain.clocks import decide, reads_for, wait
 from scheduler.event_publisher import EventPublisher
 from scheduler.ports import Clocks, Queue
 

@@ -6,9 +6,9 @@ from time import monotonic
 
 from rota_common.clock import Clock
 from rota_contracts.robots import clock_config
-from scheduler.clock_state import Change, set_clock
+from scheduler.domain.clock_state import Change, set_clock
+from scheduler.domain.robot_summary import Key, RobotSummary
 from scheduler.ports import Clocks
-from scheduler.robot_summary import Key, RobotSummary
 
 AT_ONCE = 500
 SYNC_S = 0.2

@@ -9,9 +9,9 @@ from rota_common.clock import Clock
 from rota_contracts.messages.robot_state import ReadRobots, RobotsReply, RobotState
 from rota_contracts.robots.recurrence import due_instants, in_words
 from rota_contracts.robots.robot import RobotStatus
-from scheduler.clock_state import ClockState
+from scheduler.domain.clock_state import ClockState
+from scheduler.domain.robot_summary import Key, RobotSummary
 from scheduler.ports import Clocks, RobotActivity, RobotQueues, Robots
-from scheduler.robot_summary import Key, RobotSummary
 
 
 @dataclass(frozen=True, kw_only=True)

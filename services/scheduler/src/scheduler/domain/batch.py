@@ -1,6 +1,7 @@
 """The records of one turn of the dispatcher, and of the triggers that the queue stores."""
 
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from rota_contracts.ids import execution_id
@@ -8,8 +9,9 @@ from rota_contracts.messages.control import Withdraw
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.goal_merge import Waiting
 from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1, TriggerType
-from scheduler.domain import Entry, EntryState, Refusal
-from scheduler.plan import Plan
+from scheduler.domain.plan import Plan
+from scheduler.domain.queue import Entry, EntryState, QueueState, Refusal, pick
+from scheduler.domain.robot_summary import Key
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,15 @@ class Batch:
     def __bool__(self) -> bool:
         changes = (self.decided, self.admitted, self.started, self.moved, self.ended, self.cancelled)
         return any((*changes, self.answered, self.plans))
+
+    def give_slots(self, queue_state: QueueState, *, pool: int, now: datetime, stopped: Collection[Key] = ()) -> None:
+        """Free slots go to the next entries, also to those that this batch queues."""
+        picked = pick(queue_state, pool=pool, now=now, stopped=stopped)
+        chosen = {entry.execution_id: queue_state.admit(entry.execution_id, now) for entry in picked}
+        self.decided = [replace(each, admitted=each.execution_id in chosen) for each in self.decided]
+        self.admitted = sorted(chosen.keys() - {each.execution_id for each in self.decided})
+        for each in chosen.keys() & self.moved.keys():
+            self.moved[each] = Moved(chosen[each], EntryState.ADMITTED)
 
 
 @dataclass(frozen=True)

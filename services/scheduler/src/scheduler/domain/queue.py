@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from rota_contracts.messages.trigger import RejectReason, TriggerType
-from scheduler.robot_summary import Key
+from scheduler.domain.robot_summary import Key
 
 TYPE_ORDER = {TriggerType.HUMAN: 0, TriggerType.CALLBACK: 1, TriggerType.EVENT: 1, TriggerType.CLOCK: 2}
 AGE_PER_PRIORITY = timedelta(minutes=1)

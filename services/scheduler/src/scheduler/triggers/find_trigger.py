@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import ReadTrigger, TriggerReply, TriggerState
-from scheduler.batch import StoredTrigger
-from scheduler.domain import EntryState
+from scheduler.domain.batch import StoredTrigger
+from scheduler.domain.queue import EntryState
 from scheduler.ports import Queue
 
 MESSAGES = {

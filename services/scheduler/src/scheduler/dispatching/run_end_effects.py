@@ -7,10 +7,10 @@ from typing import Protocol
 from rota_contracts.envelope import Event
 from rota_contracts.messages.execution import ExecStatus, ExecutionFinishedV1
 from rota_contracts.messages.trigger import TriggerReceivedV1, TriggerType
-from scheduler.batch import Batch, StoredTrigger
+from scheduler.domain.batch import Batch, StoredTrigger
+from scheduler.domain.robot_summary import Key, RobotSummary
 from scheduler.event_publisher import EventPublisher
 from scheduler.ports import Robots
-from scheduler.robot_summary import Key, RobotSummary
 
 FAILED = {ExecStatus.FAILED: True, ExecStatus.COMPLETED: False}
 """Is the run a failure? A cancelled one is neither."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rota_contracts.messages.trigger import TriggerReceivedV1
-from scheduler.decide import IncomingEvent, Snapshot
+from scheduler.dispatching.decide import IncomingEvent, Snapshot
 
 
 @dataclass

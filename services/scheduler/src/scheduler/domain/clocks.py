@@ -10,7 +10,7 @@ from rota_contracts.messages.trigger import MissReason, TriggerInput, TriggerRec
 from rota_contracts.robots.clock import clock_context
 from rota_contracts.robots.clock_config import CatchUpPolicy, ClockMode, duration
 from rota_contracts.robots.recurrence import due_after, due_instants
-from scheduler.clock_state import (
+from scheduler.domain.clock_state import (
     Change,
     ClockState,
     Missed,
@@ -19,8 +19,8 @@ from scheduler.clock_state import (
     recheck_daemon,
     start_daemon_run,
 )
-from scheduler.domain import OVER, EntryState
-from scheduler.robot_summary import Key
+from scheduler.domain.queue import OVER, EntryState
+from scheduler.domain.robot_summary import Key
 
 ON_TIME = timedelta(minutes=1)
 """The newest due run that is found within this time is on time, and no catch-up policy applies to it."""

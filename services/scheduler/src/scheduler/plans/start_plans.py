@@ -9,14 +9,13 @@ from rota_common.bus.room import BusRoom
 from rota_common.clock import Clock
 from rota_common.runtime.logs import logger
 from rota_common.runtime.traces import derived
-from scheduler.admission import consider, enqueue
-from scheduler.batch import Batch, Decided
-from scheduler.change_plans import ChangePlans
-from scheduler.decide import give_slots
-from scheduler.domain import Entry, QueueState, Refusal
-from scheduler.plan import Plan, remove, start, trigger_of
+from scheduler.domain.admission import consider, enqueue
+from scheduler.domain.batch import Batch, Decided
+from scheduler.domain.plan import Plan, remove, start, trigger_of
+from scheduler.domain.queue import Entry, QueueState, Refusal
+from scheduler.domain.robot_summary import Key, RobotSummary
+from scheduler.plans.change_plans import ChangePlans
 from scheduler.ports import Plans, Queue, Robots
-from scheduler.robot_summary import Key, RobotSummary
 
 AT_ONCE = 64
 
@@ -61,7 +60,7 @@ class StartPlans:
                 _log.warning("a plan can't be started", plan=plan.key, reason=repr(error))
                 await self.plans.postpone(plan, now + CHECK_AGAIN)
         stopped = await self.robots.stopped(queue_state.waiting_robots())
-        give_slots(batch, queue_state, pool=pool, now=now, stopped=stopped)
+        batch.give_slots(queue_state, pool=pool, now=now, stopped=stopped)
         return batch
 
     async def _queue(self, plan: Plan, queue_state: QueueState, batch: Batch, now: datetime, pool: int) -> None:

@@ -9,7 +9,7 @@ from rota_common.clock import Clock
 from rota_contracts.catalog import BACKLOG_REPORTED
 from rota_contracts.messages.backlog import BacklogReportedV1, FullBacklog
 from rota_contracts.model import ALL
-from scheduler.domain import QueueState
+from scheduler.domain.queue import QueueState
 
 REPORT_S = 0.5
 MOST = 5000

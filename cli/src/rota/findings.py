@@ -1,0 +1,22 @@
+"""Findings of `rota doctor`: a part, how it stands, and for a problem the repair."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+TIMEOUT_S = 2
+
+
+class Level(StrEnum):
+    """A `note` is no problem."""
+
+    OK = "ok"
+    NOTE = "note"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class Finding:
+    part: str
+    level: Level
+    found: str
+    mend: str = ""

@@ -1,0 +1,1 @@
+"""The dispatcher, the parts of its turns, and the capacity it fills."""

@@ -1,0 +1,1 @@
+"""The robots as the scheduler knows them: their definitions, their states, and their removal."""

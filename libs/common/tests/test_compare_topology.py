@@ -34,14 +34,14 @@ def test_every_difference_is_named() -> None:
     there["EXECUTIONS"] = there["EXECUTIONS"].evolve(retention=RetentionPolicy.LIMITS)
     there["DELIVERIES"] = there["DELIVERIES"].evolve(discard=DiscardPolicy.NEW, max_age=60.0)
     there["KV_robots"] = there["KV_robots"].evolve(num_replicas=1)
-    there["OBJ_outputs"] = there["OBJ_outputs"].evolve(max_age=0, max_bytes=-1)
+    there["OBJ_outputs"] = there["OBJ_outputs"].evolve(max_age=60.0, max_bytes=-1)
     del there["DEAD"]
     assert differences(there) == [
         "DEAD is missing",
         "TRIGGERS may hold 1 MiB, and 256 MiB are declared",
         "DELIVERIES keeps for 60 s, and 1209600 s are declared",
         "OBJ_outputs may hold any number of bytes, and 1024 MiB are declared",
-        "OBJ_outputs keeps for 0 s, and 8640000 s are declared",
+        "OBJ_outputs keeps for 60 s, and 0 s are declared",
         "EXECUTIONS has retention limits, and interest is declared",
         "DELIVERIES has discard new, and old is declared",
         "KV_robots has 1 of 3 copies",

@@ -10,19 +10,18 @@ from executor.budget_port import Budget, Prices
 from executor.domain.conversation.chat import Tool
 from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.situation.recent import RecentRuns
+from executor.file_ports import Blobs, Files
 from executor.model_port import Model
 from rota_common.errors import Transient
 from rota_common.page_cursor import PageCursor
 from rota_common.stores.blobs import Owner
 from rota_contracts.messages.agent import AgentReply
-from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.execution import ExecutionPage, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
 from rota_contracts.messages.process import ProcessCall
 from rota_contracts.messages.spend import ReadSpend, SpendReply
-from rota_contracts.messages.text import INLINE_LIMIT, Text
 from rota_contracts.robots.robot import Robot
 
 COUNTED = 10_000
@@ -70,41 +69,6 @@ class Processes(Protocol):
 class Robots(Protocol):
     async def find(self, team: str, member: str) -> Robot | None:
         """The robot as it is now, deleted ones too (`deleted` is set); None if there never was one."""
-        ...
-
-
-class Blobs(Protocol):
-    """Long texts, stored by reference."""
-
-    async def keep(self, text: str, *, owner: Owner, inline_limit: int = INLINE_LIMIT) -> Text:
-        """Beyond `inline_limit` bytes it is stored, and the result refers to it. Raise Transient while the store takes
-        nothing."""
-        ...
-
-    async def read(self, text: Text) -> str: ...
-
-    async def empty(self) -> bool: ...
-
-    async def free(self, owner: Owner) -> None:
-        """Remove all that this run has kept."""
-        ...
-
-    async def free_strays(self, *, before: datetime, is_kept: Callable[[Owner], Awaitable[bool]]) -> int:
-        """Remove texts stored before then that belong to no run that is kept; returns how many."""
-        ...
-
-
-class Files(Protocol):
-    """The attachments of teams. Every method raises Transient when the store is away."""
-
-    async def find(self, team: str, file_id: str) -> StoredAttachment | None: ...
-
-    async def content(self, stored: StoredAttachment) -> bytes:
-        """Raises Permanent if it isn't what was stored."""
-        ...
-
-    async def keep(self, team: str, file_id: str, name: str, content_type: str, content: bytes) -> StoredAttachment:
-        """Store a file, once: one that is there already stays. Raises Permanent if the team has no room for it."""
         ...
 
 

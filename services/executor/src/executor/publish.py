@@ -23,7 +23,8 @@ from executor.domain.steps import (
     RunTurn,
     Work,
 )
-from executor.ports import Blobs, Scope
+from executor.file_ports import Blobs
+from executor.ports import Scope
 from executor.run_summary import run_summary
 from rota_common.bus.publishing import Publish
 from rota_common.clock import Clock

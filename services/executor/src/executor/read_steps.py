@@ -10,7 +10,8 @@ from pydantic import TypeAdapter
 from executor.domain.conversation.chat import ModelReply
 from executor.domain.outcomes import OUTCOMES, calls_of
 from executor.domain.run import JournalEntry
-from executor.ports import Blobs, RunQueries
+from executor.file_ports import Blobs
+from executor.ports import RunQueries
 from executor.replay import replay
 from rota_contracts.messages.execution import excerpt
 from rota_contracts.messages.replay import Decision

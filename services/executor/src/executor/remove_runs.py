@@ -4,7 +4,8 @@ import asyncio
 from dataclasses import dataclass
 from datetime import timedelta
 
-from executor.ports import Blobs, Runs
+from executor.file_ports import Blobs
+from executor.ports import Runs
 from rota_common.clock import Clock
 from rota_common.runtime.logs import logger
 from rota_common.stores.blobs import Owner

@@ -17,7 +17,8 @@ from executor.domain.signals import control
 from executor.domain.steps import AskAgent, RunTurn, describe
 from executor.domain.tasks import tasks
 from executor.domain.texts import texts_again
-from executor.ports import Blobs, RunQueries
+from executor.file_ports import Blobs
+from executor.ports import RunQueries
 from rota_contracts.messages.execution import ExecStatus, Execution
 from rota_contracts.messages.replay import Decision, ReplayExecution, ReplayReply
 

@@ -4,7 +4,7 @@ from executor.domain.run import Run
 from executor.domain.situation.moment import now_text
 from executor.domain.situation.wording import about
 from executor.domain.tasks.tasks import result_of
-from executor.ports import Blobs
+from executor.file_ports import Blobs
 from rota_contracts.messages.execution import Task, excerpt
 from rota_contracts.messages.learning import RunSummary, TaskSummary
 

@@ -13,7 +13,8 @@ from executor.domain.planning.interpret import room
 from executor.domain.run import CALLBACK, DEADLINE, Run, Signal, deadline_id
 from executor.domain.signals.limits import FULL, TOO_LONG, size_of
 from executor.domain.texts import owner_of
-from executor.ports import Blobs, Runs, Scope, SignalResult
+from executor.file_ports import Blobs
+from executor.ports import Runs, Scope, SignalResult
 from executor.publish import EventPublisher
 from executor.worker import RunWorker
 from rota_common.clock import Clock

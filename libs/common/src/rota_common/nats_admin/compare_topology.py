@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping
 
 from nats.js.api import StreamConfig
 
-from rota_contracts.streams import BUCKETS, MIB, OUTPUTS_BUCKET, STREAMS
+from rota_contracts.streams import BUCKETS, MIB, STREAMS
 
 
 def differences(there: Mapping[str, StreamConfig]) -> list[str]:
     """One line for each difference that running the topology again mends. `there`: by the name of the stream; larger
-    sizes, more copies and more days of outputs are an operator's choice."""
+    sizes and more copies are an operator's choice."""
     declared = {stream.name: (stream.max_bytes, float(stream.max_age)) for stream in STREAMS}
     declared |= {bucket.stream: (bucket.max_bytes, float(bucket.ttl)) for bucket in BUCKETS}
     found = [f"{name} is missing" for name in declared if name not in there]
@@ -28,8 +28,7 @@ def _limits(name: str, config: StreamConfig, size: int, age: float) -> Iterator[
     if has < size:
         shown = f"{has / MIB:.4g} MiB" if has > 0 else "any number of bytes"
         yield f"{name} may hold {shown}, and {size / MIB:.4g} MiB are declared"
-    longer = name == f"OBJ_{OUTPUTS_BUCKET}" and (config.max_age or 0) > age
-    if (config.max_age or 0) != age and not longer:
+    if (config.max_age or 0) != age:
         yield f"{name} keeps for {config.max_age or 0:.0f} s, and {age:.0f} s are declared"
 
 

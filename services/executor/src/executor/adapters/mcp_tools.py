@@ -14,7 +14,8 @@ from executor.adapters.mcp_servers import Server
 from executor.agents.operator_files import allows
 from executor.domain.conversation import made_files
 from executor.domain.conversation.chat import Tool
-from executor.ports import Files, SecretsAway, ToolFailed
+from executor.file_ports import Files
+from executor.ports import SecretsAway, ToolFailed
 from rota_common.errors import Permanent, Transient
 from rota_common.team_secrets import TeamSecrets
 from rota_contracts.messages.conversation import ToolUse

@@ -33,7 +33,7 @@ from executor.domain.outcomes import (
     Used,
     Written,
 )
-from executor.domain.phases import timed
+from executor.domain.phases import learns_nothing, timed
 from executor.domain.planning import plain_request, prepare
 from executor.domain.run import Run, Waiting
 from executor.domain.situation.wording import about
@@ -58,7 +58,6 @@ from rota_contracts.ids import derived_id
 from rota_contracts.messages.execution import ExecStatus, Execution, LearningResult, excerpt
 from rota_contracts.messages.run_history import PendingQuestion
 from rota_contracts.messages.text import Text
-from rota_contracts.messages.trigger import ExecutorMode
 from rota_contracts.robots.robot import Phase
 
 MAX_ATTEMPTS = 3
@@ -203,13 +202,6 @@ def fail(run: Run, reason: str, now: datetime) -> Run:
 def is_last_attempt(run: Run) -> bool:
     """Does the step fail unless its next answer can be used? A turn gets no tools then: it is to be a result."""
     return run.attempts + 1 >= MAX_ATTEMPTS
-
-
-def learns_nothing(run: Run) -> str | None:
-    """Why the learner isn't asked; None if it is."""
-    if run.execution.executor_mode is not ExecutorMode.STANDARD:
-        return "dry run"
-    return None if run.robot.robot_config.learn.on else "learning is switched off"
 
 
 def _advance(run: Run, outcome: Progressed, now: datetime, began: datetime) -> Run:

@@ -1,4 +1,4 @@
-"""The beginning of an execution, its time limit and its phase times."""
+"""The beginning of an execution, its time limit, its phase times, and whether it is learnt from."""
 
 from datetime import datetime, timedelta
 
@@ -55,3 +55,10 @@ def timed(before: Run, after: Run, now: datetime) -> Run:
     if not after.over and (not phases or phases[-1].phase is not phase):
         phases.append(PhaseTime(phase=phase, started_at=now))
     return after.with_execution(phases=phases)
+
+
+def learns_nothing(run: Run) -> str | None:
+    """Why the learner isn't asked; None if it is."""
+    if run.execution.executor_mode is not ExecutorMode.STANDARD:
+        return "dry run"
+    return None if run.robot.robot_config.learn.on else "learning is switched off"

@@ -7,7 +7,7 @@ from typing import Self
 from executor.domain.answers.pieces import Pieces
 from executor.domain.outcomes import Outcome, TaskAnswered
 from executor.domain.run import Run
-from executor.ports import Blobs
+from executor.file_ports import Blobs
 
 PublishPiece = Callable[[Run, str, int, str], Awaitable[None]]
 """Of a run's task: the number of the piece, and its text. Number 0: the pieces so far don't count."""

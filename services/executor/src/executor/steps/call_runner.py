@@ -11,7 +11,8 @@ from executor.domain.planning.interpret import room
 from executor.domain.run import Run
 from executor.domain.steps import MakeCalls
 from executor.domain.tasks.promised_calls import callback_of
-from executor.ports import Blobs, NotBegun, Processes, ToolFailed, Tools
+from executor.file_ports import Blobs
+from executor.ports import NotBegun, Processes, ToolFailed, Tools
 from executor.steps.keep_texts import keep_output
 from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.callback import callback_path

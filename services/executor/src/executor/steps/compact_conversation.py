@@ -11,8 +11,8 @@ from executor.domain.outcomes import Compacted
 from executor.domain.run import Run
 from executor.domain.spending import payer_of
 from executor.domain.steps import Compact
+from executor.file_ports import Blobs
 from executor.model_port import Prompt
-from executor.ports import Blobs
 from executor.steps.in_window import ask_within
 from executor.steps.models import Models
 from rota_common.errors import Permanent, Transient

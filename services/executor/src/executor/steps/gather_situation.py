@@ -8,7 +8,8 @@ from typing import TypeVar
 from executor.domain.run import Run, Situation
 from executor.domain.situation.followed import in_short, is_of_same_robot, texts_of
 from executor.domain.situation.recent import pending_lines, recent_lines, zone_of
-from executor.ports import Blobs, Runs
+from executor.file_ports import Blobs
+from executor.ports import Runs
 from rota_common.bus.rpc import Ask
 from rota_common.errors import Permanent, Transient, Unreadable
 from rota_contracts import catalog

@@ -5,7 +5,7 @@ from random import Random
 
 from executor.domain.run import Run
 from executor.domain.texts import owner_of
-from executor.ports import Blobs
+from executor.file_ports import Blobs
 from rota_common.errors import Transient
 from rota_common.retries import backoff
 from rota_common.runtime.logs import logger

@@ -6,7 +6,7 @@ from executor.domain.context.compaction import shown
 from executor.domain.context.contexts import context_of, of_task
 from executor.domain.conversation.messages import references
 from executor.domain.run import Run
-from executor.ports import Blobs
+from executor.file_ports import Blobs
 from rota_contracts.messages.execution import Task
 from rota_contracts.messages.text import Text
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from executor.agents.connectors import Connector
 from executor.domain.conversation.media import NOUNS, as_medium
-from executor.ports import Files
+from executor.file_ports import Files
 from rota_common.errors import Permanent
 from rota_common.material import Frame
 from rota_contracts.messages.attachment import parse

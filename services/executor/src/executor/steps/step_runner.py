@@ -37,8 +37,8 @@ from executor.domain.steps import (
 )
 from executor.domain.tasks import turn_time
 from executor.domain.texts import LargeTexts, owner_of
+from executor.file_ports import Blobs
 from executor.model_port import Model, Prompt
-from executor.ports import Blobs
 from executor.steps.answer_stream import AnswerStream, PublishPiece
 from executor.steps.call_runner import CallRunner
 from executor.steps.compact_conversation import CompactConversation

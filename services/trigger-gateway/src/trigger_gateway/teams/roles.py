@@ -18,7 +18,6 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
             "follow",
         ),
         *("list_plans", "list_sources", "read_source", "read_source_log", "list_keys", "list_subscriptions"),
-        *("read_spend",),
         *(
             "list_deliveries",
             "read_delivery_request",

@@ -1,0 +1,44 @@
+"""Ports: the stores of long texts and of attachments."""
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Protocol
+
+from rota_common.stores.blobs import Owner
+from rota_contracts.messages.attachment import StoredAttachment
+from rota_contracts.messages.text import INLINE_LIMIT, Text
+
+
+class Blobs(Protocol):
+    """Long texts, stored by reference."""
+
+    async def keep(self, text: str, *, owner: Owner, inline_limit: int = INLINE_LIMIT) -> Text:
+        """Beyond `inline_limit` bytes it is stored, and the result refers to it. Raise Transient while the store takes
+        nothing."""
+        ...
+
+    async def read(self, text: Text) -> str: ...
+
+    async def empty(self) -> bool: ...
+
+    async def free(self, owner: Owner) -> None:
+        """Remove all that this run has kept."""
+        ...
+
+    async def free_strays(self, *, before: datetime, is_kept: Callable[[Owner], Awaitable[bool]]) -> int:
+        """Remove texts stored before then that belong to no run that is kept; returns how many."""
+        ...
+
+
+class Files(Protocol):
+    """The attachments of teams. Every method raises Transient when the store is away."""
+
+    async def find(self, team: str, file_id: str) -> StoredAttachment | None: ...
+
+    async def content(self, stored: StoredAttachment) -> bytes:
+        """Raises Permanent if it isn't what was stored."""
+        ...
+
+    async def keep(self, team: str, file_id: str, name: str, content_type: str, content: bytes) -> StoredAttachment:
+        """Store a file, once: one that is there already stays. Raises Permanent if the team has no room for it."""
+        ...

@@ -39,7 +39,7 @@ REFUSE_AT = 0.9
 """The share of a stream or bucket at which new work is refused, so that accepted work always finds room."""
 
 TEAM_SHARE = 0.25
-"""The share of TRIGGERS that one team's waiting triggers may take."""
+"""The share of TRIGGERS that one team's waiting triggers may take, and of the long texts that its executions keep."""
 TRIGGERS_KEPT_S = 7 * DAY
 """How long a trigger may wait: on the bus, and for its first slot."""
 

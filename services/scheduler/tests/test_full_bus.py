@@ -99,6 +99,9 @@ class FullOf:
     async def waiting(self) -> Counter[str]:
         return Counter({self.team: 1})
 
+    async def texts(self) -> Counter[str]:
+        return Counter()
+
 
 async def test_the_clocks_of_a_team_at_its_share_wait_and_those_of_others_do_not() -> None:
     adapters, clock, usage, publisher = in_memory(lease=60), SetClock(NOON), FullOf("loud"), _Nothing()

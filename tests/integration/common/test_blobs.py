@@ -7,9 +7,10 @@ import pytest
 
 from rota_common import topology
 from rota_common.bus.connection import Bus
+from rota_common.bus.stream_usage import kept_texts
 from rota_common.clock import now
 from rota_common.errors import Permanent, Transient
-from rota_common.stores.blobs import STREAM, Blobs, Owner, text_of
+from rota_common.stores.blobs import CHUNK, STREAM, Blobs, Owner, text_of
 from rota_common.testing.in_memory_stores import InMemoryBlobs
 from rota_contracts.messages.text import INLINE_LIMIT, BlobRef, Text
 from rota_contracts.streams import OUTPUTS_BUCKET
@@ -51,6 +52,13 @@ async def test_the_texts_of_a_run_go_together_and_no_others(blobs: Blobs) -> Non
             await blobs.read(text)
     assert {await blobs.read(text) for text in others} == {"a" * (INLINE_LIMIT + 1)}
     assert not await blobs.empty()
+
+
+async def test_the_chunks_that_each_team_keeps_are_counted(bus: Bus) -> None:
+    owners = (ONE, OTHER, Owner("beta", "e1"))
+    for owner in owners:
+        await Blobs(bus).keep("a" * (2 * CHUNK + 1), owner=owner, inline_limit=0)
+    assert await kept_texts(bus.jetstream) == {"acme": 6, "beta": 3}
 
 
 async def test_old_texts_without_a_run_are_removed(blobs: Blobs) -> None:

@@ -1,7 +1,10 @@
 """New work at a bus that is nearly full: refused before it is accepted, while everything else goes on."""
 
+from collections import Counter
 from dataclasses import replace
 
+from rota_common.bus.room import TEXTS_EVERY_S
+from rota_common.bus.stream_usage import TEXTS_STREAM, Usage
 from rota_common.testing.samples import NOON
 from rota_contracts.catalog import EXECUTION_STARTED
 from rota_contracts.messages.execution import ExecutionStartedV1
@@ -61,6 +64,42 @@ async def test_a_stream_that_drops_its_oldest_never_refuses_work(acme: Gateway) 
     await acme.bus.store("rota.v1.delivery.settled.acme.leader", bytes(1000), {})
     limit(acme, "DELIVERIES", to=acme.bus.streams["DELIVERIES"].size)
     await acme.use.admit_work.room.measure()
+    assert (await acme.post()).status_code == 202
+
+
+class LongTexts:
+    """A bucket of long texts that is three fifths full; the server counts the chunks of each team."""
+
+    def __init__(self, **chunks: int) -> None:
+        self.chunks = Counter(chunks)
+
+    async def read(self) -> list[Usage]:
+        count = self.chunks.total()
+        return [
+            Usage("bucket outputs", TEXTS_STREAM, 60_000 * count, 100_000 * count, count, refuses=True, needed=True)
+        ]
+
+    async def waiting(self) -> Counter[str]:
+        return Counter()
+
+    async def texts(self) -> Counter[str]:
+        return self.chunks
+
+
+async def test_a_team_whose_executions_keep_long_texts_beyond_its_share_is_refused_and_others_are_not(
+    acme: Gateway,
+) -> None:
+    room = acme.use.admit_work.room
+    room.usage = LongTexts(acme=10, beta=13)  # 26 and 34 per cent of the bucket; 25 are one team's
+    await room.measure()
+    refused = await acme.post()
+    assert (error_of(refused), refused.headers["retry-after"]) == ((429, "team_full"), "600")
+    assert "long texts" in refused.json()["error"]["message"]
+    room.usage = LongTexts(acme=4, beta=19)
+    await room.measure()
+    assert (await acme.post()).status_code == 429  # they are counted rarely
+    room._texts_at -= TEXTS_EVERY_S
+    await room.measure()
     assert (await acme.post()).status_code == 202
 
 

@@ -8,7 +8,11 @@ from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError
 
 from rota_contracts.catalog import TRIGGER_RECEIVED
-from rota_contracts.streams import BUCKETS, MIB, REFUSE_AT, STREAMS
+from rota_contracts.streams import BUCKETS, MIB, OUTPUTS_BUCKET, REFUSE_AT, STREAMS
+
+TEXTS_STREAM = f"OBJ_{OUTPUTS_BUCKET}"
+CHUNKS = f"$O.{OUTPUTS_BUCKET}.C.*.*.*.*"
+"""Chunks of long texts: team, execution, digest, number (`rota_common.stores.blobs`)."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +64,18 @@ async def _read(jetstream: JetStreamContext, part: str, name: str, refuses: bool
 
 async def waiting_triggers(jetstream: JetStreamContext) -> Counter[str]:
     """The number of triggers by team that the scheduler hasn't taken yet. Raises nats.errors.Error."""
-    info = await jetstream.stream_info(TRIGGER_RECEIVED.stream or "", subjects_filter=TRIGGER_RECEIVED.pattern)
+    pattern = TRIGGER_RECEIVED.pattern
+    return await _by_team(jetstream, TRIGGER_RECEIVED.stream or "", pattern, team_at=len(pattern.split(".")) - 2)
+
+
+async def kept_texts(jetstream: JetStreamContext) -> Counter[str]:
+    """The chunks of long texts that the executions of each team keep. Raises nats.errors.Error."""
+    return await _by_team(jetstream, TEXTS_STREAM, CHUNKS, team_at=3)
+
+
+async def _by_team(jetstream: JetStreamContext, stream: str, pattern: str, *, team_at: int) -> Counter[str]:
+    info = await jetstream.stream_info(stream, subjects_filter=pattern)
     found = Counter[str]()
     for subject, count in (info.state.subjects or {}).items():
-        found[subject.split(".")[-2]] += count
+        found[subject.split(".")[team_at]] += count
     return found

@@ -1,4 +1,4 @@
-"""The door for new work: shut while the bus is nearly full, and for a team whose waiting triggers take its share."""
+"""The door for new work: shut while the bus is nearly full, and for a team that takes its share of it."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,6 @@ from trigger_gateway.problems import TooMany
 from trigger_gateway.runs.ports import Triggers
 
 AGAIN_AFTER_S = 30
-TEAM_AGAIN_AFTER_S = 5
 
 
 @dataclass(frozen=True)
@@ -17,16 +16,13 @@ class AdmitWork:
     room: BusRoom
 
     def check(self, team: str) -> None:
-        """Raise Transient while the bus is nearly full, TooMany while the team has its share of what waits."""
+        """Raise Transient while the bus is nearly full, TooMany while the team has its share."""
         if self.room.refusal:
             text = f"no new work is taken now, and what was accepted goes on: {self.room.refusal}"
             raise Transient(text, after=AGAIN_AFTER_S)
-        if held := self.room.over_share(team):
-            text = (
-                f"team {team} has triggers of about {held} waiting, which is all that one team may:"
-                f" send it again in {TEAM_AGAIN_AFTER_S} s"
-            )
-            raise TooMany("team_full", text, after=TEAM_AGAIN_AFTER_S)
+        if over := self.room.over_share(team):
+            text = f"team {team} has {over.what}, which is all that one team may: send it again in {over.again_after} s"
+            raise TooMany("team_full", text, after=over.again_after)
 
 
 @dataclass(frozen=True, kw_only=True)

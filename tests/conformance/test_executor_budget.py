@@ -9,11 +9,11 @@ import pytest
 
 from executor.adapters.in_memory_budget import InMemoryBudget
 from executor.adapters.mongo_budget import MongoBudget
-from executor.budget_port import Amount, Budget, NoRoom
 from executor.domain import spending
 from executor.domain.run import Need
 from executor.domain.spending import Limit
 from executor.ports import Runs
+from executor.spending.budget_port import Amount, Budget, NoRoom
 from rota_common.stores.mongo import Mongo
 from rota_common.testing.samples import MEMBER, NOON, TEAM
 from rota_contracts.messages.spend import ReadSpend, SpendBy

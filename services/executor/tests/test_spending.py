@@ -18,17 +18,17 @@ from executor.adapters.litellm_prices import listed
 from executor.agents.connectors import Connector
 from executor.agents.prices import Price
 from executor.agents.team_ceilings import CeilingsFileError, TeamCeilings
-from executor.budget_port import Amount, AtCeiling
 from executor.domain import journal
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.outcomes import Learnt, VerdictGiven
 from executor.domain.spending import BILLION, Limit, Payer, limits_of
 from executor.domain.steps import RequestLearning, RequestVerdict
-from executor.metered_model import Meter
 from executor.model_port import NotTaken, Prompt
-from executor.most_tokens import bounded, most_in
 from executor.read_steps import steps_of
 from executor.replay import replay
+from executor.spending.budget_port import Amount, AtCeiling
+from executor.spending.metered_model import Meter
+from executor.spending.most_tokens import bounded, most_in
 from rota_common.errors import Permanent, Transient
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot
 from rota_contracts.messages.execution import LearningResult

@@ -10,7 +10,6 @@ from typing import Any
 from executor.agents.facts import facts
 from executor.agents.prompt_files import Agent, Agents
 from executor.agents.prompts import DEFAULT_LOCALE, locale_of, system
-from executor.budget_port import AtCeiling
 from executor.domain.answers.forms import echoes, in_form, without_echoes
 from executor.domain.answers.understand import understand
 from executor.domain.planning.answer import LENGTH_LIMIT
@@ -18,6 +17,7 @@ from executor.domain.run import CEILING, Run, Signal
 from executor.domain.spending import Payer, payer_of
 from executor.model_port import Prompt
 from executor.ports import Calls, Runs
+from executor.spending.budget_port import AtCeiling
 from executor.steps.in_window import ask_within
 from executor.steps.models import Models
 from executor.worker import RENEWALS

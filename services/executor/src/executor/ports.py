@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Protocol
 
-from executor.budget_port import Budget, Prices
 from executor.domain.conversation.chat import Tool
 from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.situation.recent import RecentRuns
 from executor.file_ports import Blobs, Files
 from executor.model_port import Model
+from executor.spending.budget_port import Budget, Prices
 from rota_common.errors import Transient
 from rota_common.page_cursor import PageCursor
 from rota_common.stores.blobs import Owner

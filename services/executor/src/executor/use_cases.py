@@ -11,21 +11,21 @@ from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agents
 from executor.agents.team_ceilings import TeamCeilings
 from executor.call_agents import CallAgents, LeaseSettings
-from executor.continue_below_ceilings import ContinueBelowCeilings
 from executor.decide_permission import DecidePermission
 from executor.follow_robot_status import FollowRobotStatus
 from executor.heartbeat import Heartbeat
-from executor.metered_model import Meter
-from executor.observe_calls import ObserveCalls
 from executor.ports import Adapters
 from executor.publish import EventPublisher
 from executor.read_executions import ReadExecutions
-from executor.read_spending import ReadSpending
 from executor.read_steps import ReadSteps
 from executor.remove_runs import RemoveRuns
 from executor.replay import Replay
 from executor.settings import Settings
 from executor.signals import SendSignal, StopRobot, TakeResult
+from executor.spending.continue_below_ceilings import ContinueBelowCeilings
+from executor.spending.metered_model import Meter
+from executor.spending.observe_calls import ObserveCalls
+from executor.spending.read_spending import ReadSpending
 from executor.start_execution import StartExecution
 from executor.steps.call_runner import CallRunner, Toolset
 from executor.steps.compact_conversation import CompactConversation

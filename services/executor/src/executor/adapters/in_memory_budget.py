@@ -5,8 +5,8 @@ from datetime import date, datetime, timedelta
 
 from executor.agents.connectors import Connector
 from executor.agents.prices import Price
-from executor.budget_port import Amount, NoRoom
 from executor.domain.spending import Limit
+from executor.spending.budget_port import Amount, NoRoom
 from rota_common.clock import Clock, now
 
 MOST = 2**62

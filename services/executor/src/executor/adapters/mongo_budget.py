@@ -9,8 +9,8 @@ from typing import Any
 from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
-from executor.budget_port import Amount, NoRoom
 from executor.domain.spending import Limit
+from executor.spending.budget_port import Amount, NoRoom
 from rota_common.stores.mongo import NOW, Database, Document, after
 
 KEEP_S = 100 * 86400

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from executor.agents.connectors import REHEARSAL, Connector, Connectors
 from executor.domain.spending import Payer
-from executor.metered_model import Meter
 from executor.model_port import Model
+from executor.spending.metered_model import Meter
 from rota_contracts.messages.trigger import ExecutorMode
 
 

@@ -10,7 +10,6 @@ from executor.agents.connectors import Connector
 from executor.agents.facts import facts
 from executor.agents.prompt_files import Agent, Agents
 from executor.agents.prompts import for_phase, for_task, phase_frame, task_frame
-from executor.budget_port import AtCeiling
 from executor.domain.answers.understand import understand
 from executor.domain.conversation.ask_person import ASK_PERSON
 from executor.domain.conversation.chat import ModelReply, Tool
@@ -39,6 +38,7 @@ from executor.domain.tasks import turn_time
 from executor.domain.texts import LargeTexts, owner_of
 from executor.file_ports import Blobs
 from executor.model_port import Model, Prompt
+from executor.spending.budget_port import AtCeiling
 from executor.steps.answer_stream import AnswerStream, PublishPiece
 from executor.steps.call_runner import CallRunner
 from executor.steps.compact_conversation import CompactConversation

@@ -9,12 +9,12 @@ from uuid import uuid4
 
 from executor.agents.prices import Price
 from executor.agents.team_ceilings import TeamCeilings
-from executor.budget_port import Amount, AtCeiling, Budget, Prices
 from executor.domain.conversation.chat import ModelReply
 from executor.domain.run import Need
 from executor.domain.spending import BILLION, Limit, Payer, limits_of
 from executor.model_port import Model, NotTaken, Prompt
-from executor.most_tokens import bounded, most_in
+from executor.spending.budget_port import Amount, AtCeiling, Budget, Prices
+from executor.spending.most_tokens import bounded, most_in
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime.logs import logger
 from rota_contracts.messages.spend import CallOutcome

@@ -20,13 +20,13 @@ from executor.domain.outcomes import Outcome, VerdictGiven
 from executor.domain.run import Run, Signal
 from executor.domain.steps import AskAgent, BeginCalls, Compact, Finish, MakeCalls, Question, RunTurn, Step
 from executor.ports import Scope
-from executor.signals import SendSignal
+from executor.runs.signals import SendSignal
+from executor.runs.worker import RunWorker, Timeouts
 from executor.steps.call_runner import CallRunner, Toolset
 from executor.steps.compact_conversation import CompactConversation
 from executor.steps.models import Models
 from executor.steps.show_media import ShowMedia
 from executor.steps.step_runner import StepResult, StepRunner
-from executor.worker import RunWorker, Timeouts
 from rota_common.testing.samples import TEAM, SetClock
 from rota_contracts.messages.text import Text
 

@@ -11,7 +11,8 @@ from services.executor.tests.killed_world import World
 from executor.adapters.in_memory import InMemoryBlobs, ScriptedProcesses, ScriptedTools
 from executor.agents.prompt_files import Agents
 from executor.publish import EventPublisher
-from executor.signals import SendSignal
+from executor.runs.signals import SendSignal
+from executor.runs.worker import RunWorker, Timeouts
 from executor.steps.call_runner import CallRunner, Toolset
 from executor.steps.compact_conversation import CompactConversation
 from executor.steps.gather_situation import GatherSituation
@@ -20,7 +21,6 @@ from executor.steps.models import Models
 from executor.steps.questions import Questions
 from executor.steps.show_media import ShowMedia
 from executor.steps.step_runner import StepRunner
-from executor.worker import RunWorker, Timeouts
 from rota_common.errors import Transient
 from rota_common.testing.samples import MEMBER, TEAM
 from rota_contracts.messages.control import Intervene

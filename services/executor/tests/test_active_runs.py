@@ -8,10 +8,10 @@ import pytest
 from services.executor.tests.fixtures import new_run
 from services.executor.tests.harness import TIMEOUTS, HeldStep, WorkerHarness
 
-from executor.active_runs import ActiveRuns, StepCancelled
 from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent, RunTurn
+from executor.runs.active_runs import ActiveRuns, StepCancelled
 from rota_contracts.messages.execution import ExecStatus
 
 

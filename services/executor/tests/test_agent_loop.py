@@ -16,7 +16,7 @@ from executor.domain.conversation.chat import ChatMessage
 from executor.domain.run import Run
 from executor.domain.steps import BeginCalls, MakeCalls, RunTurn
 from executor.ports import NotBegun, ToolFailed
-from executor.replay import replay
+from executor.reads.replay import replay
 from rota_common.errors import Permanent, Transient
 from rota_common.testing.samples import a_robot
 from rota_contracts.messages.conversation import ToolUse

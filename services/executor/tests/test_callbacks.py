@@ -26,7 +26,7 @@ from executor.domain.outcomes import CallsBegun, NotCalled, Outcome, Planned, Pr
 from executor.domain.run import CALLBACK, Run
 from executor.domain.signals import control
 from executor.domain.steps import AskAgent, BeginCalls, CheckRules, Finish, MakeCalls, Park, RequestSlot, RunTurn
-from executor.replay import replay
+from executor.reads.replay import replay
 from executor.steps.call_runner import process_call
 from rota_common.testing.samples import NOON
 from rota_contracts.messages.execution import ExecStatus, TaskStatus

@@ -16,7 +16,7 @@ from executor.domain.outcomes import GoalsSet, NothingToDo, Outcome, TaskAnswere
 from executor.domain.planning.interpret import LargeTexts, interpret
 from executor.domain.run import Run
 from executor.domain.steps import RunTurn
-from executor.replay import replay
+from executor.reads.replay import replay
 from rota_common.testing.samples import a_robot
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.robots.robot import Phase

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from executor.adapters.in_memory import in_memory
 from executor.app import build
-from executor.heartbeat import Heartbeat
+from executor.runs.heartbeat import Heartbeat
 from executor.settings import Settings
 from rota_common.runtime.service import Runtime
 from rota_common.testing.in_memory_bus import InMemoryBus

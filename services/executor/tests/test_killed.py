@@ -27,9 +27,9 @@ from executor.domain.steps import (
     Step,
 )
 from executor.ports import SignalResult
-from executor.signals import TakeResult
+from executor.runs.signals import TakeResult
+from executor.runs.worker import RunWorker
 from executor.steps.merge_goals import MergeGoals
-from executor.worker import RunWorker
 from rota_common.errors import Transient
 from rota_common.testing.samples import NOON
 from rota_contracts.messages.callback import CallBack, CallbackReply

@@ -9,7 +9,7 @@ from services.executor.tests.harness import StepHarness, calls
 from executor.adapters.in_memory import ScriptedModel
 from executor.adapters.team_files import TeamFiles
 from executor.domain.conversation.made_files import file_id, line
-from executor.replay import replay
+from executor.reads.replay import replay
 from rota_common.errors import Permanent
 from rota_common.testing.in_memory_stores import InMemoryAttachments
 from rota_common.testing.samples import NOON, TEAM

@@ -12,7 +12,7 @@ from executor.agents.connectors import Connectors
 from executor.domain import journal
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent
-from executor.replay import replay
+from executor.reads.replay import replay
 from executor.steps.show_media import BYTES
 from rota_common.testing.samples import NOON, TEAM, a_robot
 from rota_contracts.messages.execution import TaskStatus

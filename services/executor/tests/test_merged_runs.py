@@ -25,7 +25,7 @@ from executor.domain import lifecycle
 from executor.domain.outcomes import GoalsCompared, GoalsGiven, NothingToDo, Outcome
 from executor.domain.run import Merge, Run
 from executor.domain.steps import AskAgent, Finish, GiveGoals, RequestDelivery, RequestLearning, RunTurn, Step
-from executor.run_summary import run_summary
+from executor.reads.run_summary import run_summary
 from rota_common.testing.samples import NOON
 from rota_contracts.messages.execution import ExecStatus, Goals
 from rota_contracts.messages.learning import DedupDecision, GoalsReply

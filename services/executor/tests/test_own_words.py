@@ -14,7 +14,7 @@ from executor.domain.run import Run
 from executor.domain.situation.moment import moment_of, now_text
 from executor.domain.steps import RequestVerdict, RunTurn
 from executor.publish import validation_request
-from executor.run_summary import run_summary
+from executor.reads.run_summary import run_summary
 from rota_common.testing.samples import NOON, a_robot
 from rota_contracts.messages.learning import Lesson, LessonType
 from rota_contracts.messages.run_history import Intervention

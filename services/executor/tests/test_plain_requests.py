@@ -14,7 +14,7 @@ from executor.domain.planning.interpret import LargeTexts, interpret
 from executor.domain.planning.plain_request import LONGEST, is_plain
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent
-from executor.replay import replay
+from executor.reads.replay import replay
 from rota_common.testing.samples import NOON, a_robot
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.learning import Lesson, LessonType

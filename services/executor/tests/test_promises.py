@@ -12,7 +12,7 @@ from executor.adapters.in_memory import InMemoryBlobs, ScriptedModel
 from executor.domain import lifecycle
 from executor.domain.run import Run
 from executor.domain.steps import MakeCalls, Park
-from executor.signals import TakeResult
+from executor.runs.signals import TakeResult
 from rota_common.testing.samples import NOON, TEAM
 from rota_contracts.messages.callback import CallBack, CallbackReply
 from rota_contracts.messages.execution import ExecStatus

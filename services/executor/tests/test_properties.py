@@ -23,7 +23,7 @@ from executor.domain.planning.prepare import accepts_goals
 from executor.domain.run import DEADLINE, Run
 from executor.domain.steps import describe
 from executor.domain.tasks import tasks
-from executor.replay import replay
+from executor.reads.replay import replay
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.trigger import InterventionAction
 from rota_contracts.robots.robot import Phase

@@ -5,8 +5,8 @@ from services.executor.tests.harness import StepHarness, calls
 
 from executor.adapters.in_memory import ScriptedModel
 from executor.domain.conversation.chat import ModelReply
-from executor.read_steps import SHORT, steps_of
-from executor.replay import replay
+from executor.reads.read_steps import SHORT, steps_of
+from executor.reads.replay import replay
 from rota_contracts.messages.usage import ModelCall, Usage
 
 PLAN = '{"tasks": [{"id": "a", "description": "Look", "executor_id": "writer", "expected_output": "a score"}]}'

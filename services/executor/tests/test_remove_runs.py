@@ -11,7 +11,7 @@ from executor.adapters.in_memory import InMemoryBlobs, InMemoryRuns, in_memory
 from executor.app import build
 from executor.domain import lifecycle
 from executor.domain.texts import owner_of, texts_again
-from executor.remove_runs import RemoveRuns
+from executor.runs.remove_runs import RemoveRuns
 from executor.settings import Settings
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime.service import Runtime

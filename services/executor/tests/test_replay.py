@@ -7,7 +7,6 @@ import pytest
 from services.executor.tests.fixtures import EQUIPPED, new_run
 from services.executor.tests.harness import StepHarness, calls
 
-from executor import replay as replaying
 from executor.adapters.in_memory import InMemoryBlobs, ScriptedModel
 from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.domain.conversation.chat import ModelReply
@@ -15,8 +14,9 @@ from executor.domain.outcomes import Outcome
 from executor.domain.planning import interpret as interpreting
 from executor.domain.run import Run
 from executor.domain.tasks import tasks
-from executor.replay import Replay, first_difference
-from executor.replay import replay as replay_journal
+from executor.reads import replay as replaying
+from executor.reads.replay import Replay, first_difference
+from executor.reads.replay import replay as replay_journal
 from rota_common.testing.samples import TEAM
 from rota_contracts.messages.replay import ReplayExecution, ReplayReply
 

@@ -15,7 +15,7 @@ from executor.domain.planning.arguments import outline, problem
 from executor.domain.planning.interpret import LargeTexts, interpret
 from executor.domain.run import JournalEntry, Run
 from executor.domain.steps import AskAgent
-from executor.replay import replay
+from executor.reads.replay import replay
 from rota_common.testing.samples import NOON
 from rota_contracts.messages.execution import ExecStatus, Task
 from rota_contracts.messages.trigger import Message, TriggerInput

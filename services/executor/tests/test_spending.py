@@ -24,8 +24,8 @@ from executor.domain.outcomes import Learnt, VerdictGiven
 from executor.domain.spending import BILLION, Limit, Payer, limits_of
 from executor.domain.steps import RequestLearning, RequestVerdict
 from executor.model_port import NotTaken, Prompt
-from executor.read_steps import steps_of
-from executor.replay import replay
+from executor.reads.read_steps import steps_of
+from executor.reads.replay import replay
 from executor.spending.budget_port import Amount, AtCeiling
 from executor.spending.metered_model import Meter
 from executor.spending.most_tokens import bounded, most_in

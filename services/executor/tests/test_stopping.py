@@ -14,9 +14,9 @@ from executor.domain.outcomes import Outcome
 from executor.domain.run import Run, Signal
 from executor.domain.steps import RunTurn, Step
 from executor.ports import Scope
-from executor.signals import StopRobot
-from executor.sweeper import Sweeper
-from executor.worker import RunWorker
+from executor.runs.signals import StopRobot
+from executor.runs.sweeper import Sweeper
+from executor.runs.worker import RunWorker
 from rota_common.errors import Transient
 from rota_common.testing.samples import MEMBER, NOON, TEAM, SetClock
 from rota_contracts.messages.execution import ExecStatus
@@ -144,7 +144,7 @@ async def test_one_bad_run_keeps_no_other_from_being_swept() -> None:
 async def test_runs_that_can_not_be_gone_on_with_hide_no_other_from_the_sweeper(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("executor.sweeper.BATCH", 3)
+    monkeypatch.setattr("executor.runs.sweeper.BATCH", 3)
     clock = SetClock()
     runs = InMemoryRuns(clock=clock)
     for number in range(3):

@@ -11,7 +11,7 @@ from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.domain.outcomes import Outcome, StepDelayed
 from executor.domain.run import Run, Waiting
 from executor.domain.steps import RecallLessons, RequestDelivery, RequestLearning, RunTurn, Step
-from executor.worker import Timeouts
+from executor.runs.worker import Timeouts
 from rota_common.errors import Transient
 from rota_common.testing.samples import NOON
 

@@ -17,10 +17,10 @@ from executor.domain.run import CEILING, Run, Signal
 from executor.domain.spending import Payer, payer_of
 from executor.model_port import Prompt
 from executor.ports import Calls, Runs
+from executor.runs.worker import RENEWALS
 from executor.spending.budget_port import AtCeiling
 from executor.steps.in_window import ask_within
 from executor.steps.models import Models
-from executor.worker import RENEWALS
 from rota_common.bus.rpc import STILL_WORKING_S, StillWorking
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient

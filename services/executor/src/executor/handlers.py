@@ -1,8 +1,8 @@
 """The executor's handlers: the events it consumes and the questions it answers."""
 
 from executor.domain.outcomes import DeliveryTaken, Learnt, VerdictGiven
+from executor.runs.worker import RunWorker
 from executor.use_cases import UseCases
-from executor.worker import RunWorker
 from rota_common.bus.router import Router
 from rota_contracts import catalog
 from rota_contracts.envelope import Event

@@ -25,7 +25,7 @@ from executor.domain.steps import (
 )
 from executor.file_ports import Blobs
 from executor.ports import Scope
-from executor.run_summary import run_summary
+from executor.reads.run_summary import run_summary
 from rota_common.bus.publishing import Publish
 from rota_common.clock import Clock
 from rota_common.runtime.logs import logger

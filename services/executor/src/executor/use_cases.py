@@ -11,22 +11,24 @@ from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agents
 from executor.agents.team_ceilings import TeamCeilings
 from executor.call_agents import CallAgents, LeaseSettings
-from executor.decide_permission import DecidePermission
-from executor.follow_robot_status import FollowRobotStatus
-from executor.heartbeat import Heartbeat
 from executor.ports import Adapters
 from executor.publish import EventPublisher
-from executor.read_executions import ReadExecutions
-from executor.read_steps import ReadSteps
-from executor.remove_runs import RemoveRuns
-from executor.replay import Replay
+from executor.reads.decide_permission import DecidePermission
+from executor.reads.read_executions import ReadExecutions
+from executor.reads.read_steps import ReadSteps
+from executor.reads.replay import Replay
+from executor.runs.follow_robot_status import FollowRobotStatus
+from executor.runs.heartbeat import Heartbeat
+from executor.runs.remove_runs import RemoveRuns
+from executor.runs.signals import SendSignal, StopRobot, TakeResult
+from executor.runs.start_execution import StartExecution
+from executor.runs.sweeper import Sweeper
+from executor.runs.worker import RunWorker, Timeouts
 from executor.settings import Settings
-from executor.signals import SendSignal, StopRobot, TakeResult
 from executor.spending.continue_below_ceilings import ContinueBelowCeilings
 from executor.spending.metered_model import Meter
 from executor.spending.observe_calls import ObserveCalls
 from executor.spending.read_spending import ReadSpending
-from executor.start_execution import StartExecution
 from executor.steps.call_runner import CallRunner, Toolset
 from executor.steps.compact_conversation import CompactConversation
 from executor.steps.gather_situation import GatherSituation
@@ -35,8 +37,6 @@ from executor.steps.models import Models
 from executor.steps.questions import Questions
 from executor.steps.show_media import ShowMedia
 from executor.steps.step_runner import StepRunner
-from executor.sweeper import Sweeper
-from executor.worker import RunWorker, Timeouts
 from rota_common.runtime.service import Service
 
 

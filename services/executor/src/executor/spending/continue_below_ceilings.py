@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from executor.domain.run import ROOM, Run, Signal
 from executor.domain.spending import Limit, payer_of
 from executor.ports import Runs, SignalResult
-from executor.signals import SendSignal
+from executor.runs.signals import SendSignal
 from executor.spending.budget_port import Amount
 from executor.spending.metered_model import Meter, amount_of
 from rota_common.clock import Clock

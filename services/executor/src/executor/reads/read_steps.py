@@ -12,7 +12,7 @@ from executor.domain.outcomes import OUTCOMES, calls_of
 from executor.domain.run import JournalEntry
 from executor.file_ports import Blobs
 from executor.ports import RunQueries
-from executor.replay import replay
+from executor.reads.replay import replay
 from rota_contracts.messages.execution import excerpt
 from rota_contracts.messages.replay import Decision
 from rota_contracts.messages.run_trail import ReadTrail, TrailReply, TrailStep

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from executor.domain.run import Run
 from executor.ports import Runs, Scope
-from executor.resting_runs import RestingRuns
-from executor.signals import SendSignal, deadline_signal
-from executor.worker import RunWorker
+from executor.runs.resting_runs import RestingRuns
+from executor.runs.signals import SendSignal, deadline_signal
+from executor.runs.worker import RunWorker
 from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_common.runtime.logs import logger

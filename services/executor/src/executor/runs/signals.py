@@ -16,7 +16,7 @@ from executor.domain.texts import owner_of
 from executor.file_ports import Blobs
 from executor.ports import Runs, Scope, SignalResult
 from executor.publish import EventPublisher
-from executor.worker import RunWorker
+from executor.runs.worker import RunWorker
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime.logs import logger

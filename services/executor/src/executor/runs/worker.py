@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import cast
 
-from executor.active_runs import ActiveRuns, StepCancelled
 from executor.domain import journal, lifecycle, saving
 from executor.domain.outcomes import Outcome, Progressed
 from executor.domain.run import Run
@@ -28,6 +27,7 @@ from executor.domain.steps import (
 )
 from executor.ports import Fenced, Runs
 from executor.publish import EventPublisher
+from executor.runs.active_runs import ActiveRuns, StepCancelled
 from executor.steps.step_runner import StepRunner
 from rota_common.clock import Clock
 from rota_common.errors import Transient

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from executor.domain import phases
-from executor.follow_robot_status import FollowRobotStatus
 from executor.ports import Robots, Runs
-from executor.worker import RunWorker
+from executor.runs.follow_robot_status import FollowRobotStatus
+from executor.runs.worker import RunWorker
 from rota_common.bus.publishing import Publish
 from rota_common.clock import Clock
 from rota_contracts import catalog

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from executor.domain.run import Run, Signal
 from executor.domain.signals import control
 from executor.ports import Robots, Runs, Scope
-from executor.signals import SendSignal
+from executor.runs.signals import SendSignal
 from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_contracts.envelope import Event

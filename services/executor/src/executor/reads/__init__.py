@@ -1,0 +1,1 @@
+"""Queries of runs: lists, steps, replays, summaries, permissions."""

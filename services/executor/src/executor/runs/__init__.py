@@ -1,0 +1,1 @@
+"""Runs: started, worked on, signalled, watched, and removed."""

@@ -106,7 +106,7 @@ class Recall(Part):
     limit: int = Field(default=5, ge=1, le=100)
     collections: list[Name] = Field(default=[], description="shared collections to search as well")
     shared_limit: int = Field(default=5, ge=1, le=100)
-    min_score: float = Field(default=0, ge=0, le=1, description="entries with a lower score are left out; 0: none is")
+    min_score: float = Field(default=0, ge=0, le=1, description="own entries that score lower are left out; 0: none")
 
 
 class RecalledEntry(Part):

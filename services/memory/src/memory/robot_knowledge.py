@@ -46,9 +46,8 @@ class RobotKnowledge:
         since, many, few = await self._kept_since(owner), CANDIDATES * request.limit, CANDIDATES * request.shared_limit
         near = await self.entries.nearest(owner, vector, many, since=since)
         near_shared = await self.shared.nearest(owner.team, vector, few, collections=collections)
-        query, least = request.query, request.min_score
-        entries = ranked(query, near, limit=request.limit, min_score=least)
-        shared = ranked(query, near_shared, limit=request.shared_limit, min_score=least)
+        entries = ranked(request.query, near, limit=request.limit, min_score=request.min_score)
+        shared = ranked(request.query, near_shared, limit=request.shared_limit)
         return RecallReply(entries=fitting(entries), shared=fitting(shared))
 
     async def forget(self, request: Forget) -> ForgetReply:

@@ -19,8 +19,8 @@ from rota_contracts.robots.robot import SharedKB
 RECALL_TIMEOUT_S = 5
 RECALL_LIMIT = 5
 MIN_RELEVANCE = 0.4
-"""The least score of what is recalled for a person's words. What wakes a robot otherwise is no question, and the best
-that there is is recalled for it."""
+"""The least score of lessons that are recalled for a person's words. What else wakes a robot is no question, and gets
+the best that there is; so does knowledge, which comes from collections that the robot names."""
 
 MAX_COLLECTIONS = 50
 """Shared collections in one question; the memory refuses more."""

@@ -27,8 +27,8 @@ from tests.integration.executor.fixtures import ANSWERS
 from tests.integration.executor.harness import Harness, kind
 
 PROCESSES, RUNS, ROBOTS = 4, 20, ("ann", "bob")
-KILLED_AT = (8, 18, 28, 38, 48)
-"""The requests to the model whose senders are killed before they are answered."""
+KILLED_AT = (4, 10, 16, 22, 28)
+"""The requests to the model whose senders are killed before they are answered; well below those that the ceilings allow."""
 
 OUT, IN_PRICE, OUT_PRICE = 200, 1.0, 10.0
 CONNECTOR = f"""label: Scripted

@@ -87,6 +87,7 @@ def shapes() -> dict[str, Shape]:
     }  # fmt: skip
 
 
+@pytest.mark.soak
 async def test_a_run_that_is_killed_anywhere_goes_on_as_if_it_were_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # F1 F9 F24 EX-92

@@ -28,7 +28,7 @@ from tests.integration.executor.harness import Harness, kind
 
 PROCESSES, RUNS, ROBOTS = 4, 20, ("ann", "bob")
 KILLED_AT = (4, 10, 16, 22, 28)
-"""The requests to the model whose senders are killed before they are answered; well below those that the ceilings allow."""
+"""The requests to the model whose senders are killed before they are answered; the ceilings allow more."""
 
 OUT, IN_PRICE, OUT_PRICE = 200, 1.0, 10.0
 CONNECTOR = f"""label: Scripted

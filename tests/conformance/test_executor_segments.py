@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from executor.adapters.mongo_runs import MongoRuns
-from executor.domain import lifecycle
-from executor.domain.run import JournalEntry, Run
+from executor.domain import lifecycle, spending
+from executor.domain.run import JournalEntry, Need, Run
 from executor.ports import Fenced, Runs
 from rota_common.stores.mongo import Mongo
 from rota_common.testing.samples import NOON
@@ -186,6 +186,17 @@ async def test_a_fenced_worker_moves_nothing(mongo: Mongo, stored: MongoRuns, mo
     assert found is not None
     assert found.execution.results[0].turns[-1].rounds[-1].text == "round 19"
     assert len(await segments(mongo)) == len((await document(mongo))["segments"]) + 1
+
+
+@pytest.mark.integration
+async def test_a_long_run_that_waits_at_a_ceiling_is_found_whole(stored: MongoRuns) -> None:  # F12
+    epoch = await created(stored, a_run())
+    run = await saved(stored, a_run(), epoch, range(20))
+    run = spending.at_ceiling(run, "room?", Need(tokens=5), NOON)
+    await stored.release(run, epoch, check_in=None)
+    found = [run async for run in stored.at_ceiling(limit=10)]
+    assert [bare(each) for each in found] == [bare(run)]
+    assert found[0].layout.apart
 
 
 @pytest.mark.integration

@@ -92,7 +92,7 @@ class MongoRunReads:
     async def at_ceiling(self, *, limit: int) -> AsyncIterator[Run]:
         wanted = {**AT_CEILING, "owner": None, **self._aside.readable}
         found = self._runs.find(wanted, STATE).sort("created_at", ASCENDING).limit(limit)
-        async for run in self._aside.readable_of(found, read):
+        async for run in self._runs_of(found):
             yield run
 
     async def spend(self, wanted: ReadSpend, *, limit: int) -> SpendReply:

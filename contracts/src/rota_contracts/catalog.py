@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 from rota_contracts.messages import (
     activity,
     agent,
+    approval,
     attachment,
     audit,
     backlog,
@@ -146,6 +147,8 @@ DELIVERY_FAILED      = channel("delivery.failed",      delivery.DeliveryFailedV1
 LEARNING_REQUESTED   = channel("learning.requested",   learning.LearningRequestedV1,       stream="EXECUTIONS", producers="executor",        consumers="learner")
 LEARNING_COMPLETED   = channel("learning.completed",   learning.LearningCompletedV1,       stream="EXECUTIONS", producers="learner",         consumers="executor")
 PLAN_CHANGED         = channel("plan.changed",         plan.PlanChangedV1,                 stream="FACTS",      producers="scheduler",       consumers="anyone")
+APPROVAL_REQUESTED   = channel("approval.requested",   approval.ApprovalRequestedV1,       stream="FACTS",      producers="executor",        consumers="trigger-gateway")
+APPROVAL_DECIDED     = channel("approval.decided",     approval.ApprovalDecidedV1,         stream="FACTS",      producers="executor",        consumers="trigger-gateway")
 CONTROL_GIVEN        = channel("control.given",        control.ControlGivenV1,             stream=None,         producers="executor",        consumers="executor delivery-center")
 EXECUTOR_REPORTED    = channel("executor.reported",    executor_capacity.ExecutorReportedV1,        stream=None,         producers="executor",        consumers="scheduler")
 AUDIT_RECORDED       = channel("audit.recorded",       audit.AuditRecordedV1,              stream="FACTS",      producers="trigger-gateway", consumers="anyone")
@@ -169,6 +172,9 @@ READ_TRAIL      = question("read_trail",      run_trail.ReadTrail,    run_trail.
 READ_SPEND      = question("read_spend",      spend.ReadSpend,        spend.SpendReply,         to="executor", asked_by="trigger-gateway", timeout=30)
 CONTROL         = question("control",         control.Control,          control.ControlReply,         to="executor",  asked_by="trigger-gateway")
 INTERVENE       = question("intervene",       control.Intervene,        control.InterveneReply,         to="executor",  asked_by="trigger-gateway")
+LIST_APPROVALS  = question("list_approvals",  approval.ListApprovals,   approval.ApprovalPage,   to="executor",  asked_by="trigger-gateway")
+READ_APPROVAL   = question("read_approval",   approval.ReadApproval,    approval.ApprovalReply,  to="executor",  asked_by="trigger-gateway")
+DECIDE_APPROVAL = question("decide_approval", approval.DecideApproval,  approval.ApprovalReply,  to="executor",  asked_by="trigger-gateway")
 MAY_DELIVER     = question("may_deliver",     delivery.MayDeliver,      delivery.DeliveryPermission,     to="executor",  asked_by="delivery-center")
 READ_DELIVERY   = question("read_delivery",   delivery.ReadDelivery,    delivery.DeliveryReply,      to="delivery-center", asked_by="trigger-gateway")
 LIST_DELIVERIES = question("list_deliveries", delivery_log.ListDeliveries,    delivery_log.DeliveryPage,    to="delivery-center", asked_by="trigger-gateway")

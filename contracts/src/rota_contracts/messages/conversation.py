@@ -10,9 +10,11 @@ from rota_contracts.model import Instant, Json, Part
 
 
 class ToolStatus(StrEnum):
-    """The status of a tool call. `unknown`: its worker crashed during the call, which may or may not have happened."""
+    """The status of a tool call. `waiting`: for a person's approval. `unknown`: its worker crashed during the call, which
+    may or may not have happened."""
 
     PENDING = "pending"
+    WAITING = "waiting"
     STARTED = "started"
     COMPLETED = "completed"
     FAILED = "failed"

@@ -11,6 +11,7 @@ from rota_contracts.messages.learning import LessonType
 from rota_contracts.messages.trigger import ExecutorMode, InterventionAction, TriggerType
 from rota_contracts.messages.validation import THRESHOLD
 from rota_contracts.model import Instant, Json, Name, Part
+from rota_contracts.robots.autonomy import Approvals, Autonomy
 from rota_contracts.robots.ceilings import Ceilings
 from rota_contracts.robots.clock_config import Clock, Duration
 from rota_contracts.robots.events import EventSubscription
@@ -184,6 +185,11 @@ class RobotConfig(Part):
     executor: Executor = Executor()
     dedup: Dedup = Dedup()
     ceilings: Ceilings = Field(default=Ceilings(), description="of what its calls of models may take")
+    autonomy: Autonomy | None = Field(
+        default=None,
+        description="null: full for what resources names, supervised for anything else that changes something",
+    )
+    approvals: Approvals = Approvals()
     default_locale: str | None = None
 
 

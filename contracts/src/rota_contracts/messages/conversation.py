@@ -10,8 +10,8 @@ from rota_contracts.model import Instant, Json, Part
 
 
 class ToolStatus(StrEnum):
-    """The status of a tool call. `waiting`: for a person's approval. `unknown`: its worker crashed during the call, which
-    may or may not have happened."""
+    """The status of a tool call. `waiting`: for a person's approval. `unknown`: its worker crashed during the call,
+    which may or may not have happened."""
 
     PENDING = "pending"
     WAITING = "waiting"

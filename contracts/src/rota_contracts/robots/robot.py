@@ -15,6 +15,7 @@ from rota_contracts.robots.autonomy import Approvals, Autonomy
 from rota_contracts.robots.ceilings import Ceilings
 from rota_contracts.robots.clock_config import Clock, Duration
 from rota_contracts.robots.events import EventSubscription
+from rota_contracts.robots.hooks import Hooks
 from rota_contracts.robots.preferences import DeliveryPreferences, ProcessName
 
 
@@ -190,6 +191,7 @@ class RobotConfig(Part):
         description="null: full for what resources names, supervised for anything else that changes something",
     )
     approvals: Approvals = Approvals()
+    hooks: Hooks = Field(default=Hooks(), description="processes of the team that are called around calls")
     default_locale: str | None = None
 
 

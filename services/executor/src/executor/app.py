@@ -43,5 +43,6 @@ def build(
     service.on_stop(use.sweep.close)
     service.on_stop(use.heartbeat.stop)
     service.on_stop(use.call_agents.close)
+    service.on_stop(use.notify_hooks.close)
     service.on_stop(adapters.close)
     return plain_app(service, settings)

@@ -10,6 +10,7 @@ from executor.domain.conversation.chat import Tool
 from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.situation.recent import RecentRuns
 from executor.file_ports import Blobs, Files
+from executor.hook_port import Hook
 from executor.model_port import Model
 from executor.spending.budget_port import Budget, Prices
 from rota_common.errors import Transient
@@ -254,8 +255,8 @@ async def _nothing() -> None: ...
 
 @dataclass(frozen=True, kw_only=True)
 class Adapters:
-    """`recording_*` stand in for tools and processes in runs that aren't in standard mode. `close` once the use cases
-    have stopped."""
+    """`recording_*` stand in for tools and processes in runs that aren't in standard mode. `hooks`: the platform's, in
+    their order. `close` once the use cases have stopped."""
 
     runs: Runs
     calls: Calls
@@ -270,4 +271,5 @@ class Adapters:
     recording_processes: Processes
     budget: Budget
     prices: Prices
+    hooks: Sequence[Hook] = ()
     close: Callable[[], Awaitable[None]] = _nothing

@@ -17,6 +17,7 @@ class Settings(ServiceSettings):
     agents_dir: Path | None = None
     mcp_dir: Path | None = None
     ceilings_file: Path | None = Field(default=None, description="YAML: what each team's calls of models may take")
+    hooks: str = Field(default="", description="the platform's hooks in their order: names, separated by commas")
     slots: int = 64
     capacity: int = Field(default=100, ge=1)
     lease: float = Field(default=4.0, gt=0)

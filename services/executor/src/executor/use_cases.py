@@ -32,8 +32,12 @@ from executor.spending.read_spending import ReadSpending
 from executor.steps.call_runner import CallRunner, Toolset
 from executor.steps.compact_conversation import CompactConversation
 from executor.steps.gather_situation import GatherSituation
+from executor.steps.hook_chain import HookChain
+from executor.steps.hooked_prompts import HookedPrompts
+from executor.steps.hooked_steps import HookedSteps
 from executor.steps.merge_goals import MergeGoals
 from executor.steps.models import Models
+from executor.steps.notify_hooks import NotifyHooks
 from executor.steps.questions import Questions
 from executor.steps.show_media import ShowMedia
 from executor.steps.step_runner import StepRunner
@@ -43,6 +47,7 @@ from rota_common.runtime.service import Service
 @dataclass(frozen=True, kw_only=True)
 class UseCases:
     worker: RunWorker
+    notify_hooks: NotifyHooks
     start: StartExecution
     send: SendSignal
     follow_status: FollowRobotStatus
@@ -78,6 +83,8 @@ class UseCases:
         )
         models = Models(connectors=connectors, real=adapters.model, rehearsal=adapters.rehearsal, meter=meter)
         publisher = EventPublisher(publish=publish, blobs=adapters.blobs, clock=clock)
+        chain = HookChain(platform=adapters.hooks, processes=adapters.processes)
+        notify_hooks = NotifyHooks(chain=chain, blobs=adapters.blobs)
         run_step = StepRunner(
             models=models,
             agents=agents,
@@ -93,10 +100,11 @@ class UseCases:
                 real=Toolset(adapters.tools, adapters.processes),
                 recording=Toolset(adapters.recording_tools, adapters.recording_processes),
             ),
+            hooks=HookedPrompts(chain=chain, models=models, blobs=adapters.blobs),
         )
         worker = RunWorker(
             runs=runs,
-            run_step=run_step,
+            run_step=HookedSteps(run_step=run_step, chain=chain, notify=notify_hooks),
             publisher=publisher,
             owner=owner,
             timeouts=Timeouts(settings.lease, settings.answer_patience),
@@ -108,6 +116,7 @@ class UseCases:
         status = FollowRobotStatus(runs=runs, robots=robots, send=send, clock=clock)
         return cls(
             worker=worker,
+            notify_hooks=notify_hooks,
             start=StartExecution(runs=runs, worker=worker, robots=robots, status=status, publish=publish, clock=clock),
             send=send,
             follow_status=status,

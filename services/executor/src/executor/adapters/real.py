@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping
 from datetime import timedelta
 
+from executor.adapters.entry_point_hooks import load_hooks
 from executor.adapters.litellm_model import LitellmModel
 from executor.adapters.litellm_prices import LitellmPrices
 from executor.adapters.mcp_servers import load_servers
@@ -59,5 +60,6 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
         recording_processes=RecordingProcesses(),
         budget=budget,
         prices=LitellmPrices(model),
+        hooks=load_hooks(settings.hooks),
         close=close,
     )

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from executor.domain import spending
 from executor.domain.context import contexts
+from executor.domain.hooks import hooked
 from executor.domain.outcomes import (
     CallsBegun,
     CeilingReached,
@@ -15,6 +16,7 @@ from executor.domain.outcomes import (
     GoalsCompared,
     GoalsGiven,
     GoalsSet,
+    Hooked,
     Inspired,
     Learnt,
     LookedUp,
@@ -146,8 +148,10 @@ def _applied(run: Run, outcome: Outcome, now: datetime, began: datetime, retry_a
         return run
     if isinstance(outcome, Overflowed | Compacted):
         return contexts.apply(run, outcome) if contexts.expected(next_step(run), outcome) else run
+    if isinstance(outcome, Hooked) and not outcome.cancelled:
+        return hooked.apply(run, outcome) if hooked.expected(next_step(run), outcome) else run
     match outcome:
-        case Unusable() | StepFailed() | CeilingReached():
+        case Unusable() | StepFailed() | Hooked() | CeilingReached():
             changed = _not_done(run, outcome, now)
         case StepDelayed(reason, after):
             changed = _delayed(run, reason, timedelta(seconds=retry_after if after is None else after), now)
@@ -176,15 +180,11 @@ def wait_for_answer(run: Run, question: Question, *, now: datetime, patience: ti
 
 def finish(run: Run, status: ExecStatus, *, now: datetime) -> Run:
     """The run with its final status."""
-    execution = run.execution
+    over = run.step_reset().with_execution(status=status, finished_at=now, deadline_at=None)
     if status is ExecStatus.CANCELLED:
-        error = execution.error or run.cancelled
-        over = run.step_reset().with_execution(
-            status=status, error=error, finished_at=now, deadline_at=None, question=None
-        )
+        over = over.with_execution(error=run.execution.error or run.cancelled, question=None)
     else:
-        learning = execution.learning or LearningResult(skipped=learns_nothing(run))
-        over = run.step_reset().with_execution(status=status, learning=learning, finished_at=now, deadline_at=None)
+        over = over.with_execution(learning=run.execution.learning or LearningResult(skipped=learns_nothing(run)))
     return timed(run, over, now)
 
 
@@ -205,7 +205,7 @@ def is_last_attempt(run: Run) -> bool:
 
 
 def _advance(run: Run, outcome: Progressed, now: datetime, began: datetime) -> Run:
-    run = _reset_failures(run, outcome)
+    run = hooked.forgotten(_reset_failures(run, outcome))
     match outcome:
         case Inspired(report):
             return run.with_execution(inspiration=report, phase=Phase.GOALS)
@@ -271,11 +271,11 @@ def _expected(run: Run, outcome: Progressed) -> bool:
             return phase is Phase.RUN and tasks.current(run) is not None and tasks.awaited(run, about_task)
 
 
-def _not_done(run: Run, outcome: Unusable | StepFailed | CeilingReached, now: datetime) -> Run:
+def _not_done(run: Run, outcome: Unusable | StepFailed | Hooked | CeilingReached, now: datetime) -> Run:
     match outcome:
         case Unusable(reason):
             return _unusable(run, reason, now)
-        case StepFailed(reason):
+        case StepFailed(reason) | Hooked(cancelled=reason):
             return fail(run, reason, now)
         case CeilingReached(question, need):
             return spending.at_ceiling(run, question, need, now)

@@ -5,6 +5,7 @@ from executor.domain.outcomes import (
     CeilingReached,
     GoalsGiven,
     GoalsSet,
+    Hooked,
     Inspired,
     LookedUp,
     NeedsInput,
@@ -79,7 +80,17 @@ def _of_service(outcome: Outcome) -> str:
         case VerdictGiven(_, _, verdict, error):
             passed = "passed" if verdict.passed else "not passed"
             return error or f"{passed} with {verdict.score:g}: {'; '.join(verdict.issues) or 'no issues'}"
+        case Hooked():
+            return _hooked(outcome)
     return ""
+
+
+def _hooked(made: Hooked) -> str:
+    names = ", ".join(made.by)
+    if made.cancelled:
+        return f"hooks: {made.cancelled}"
+    what = [*(["the messages"] if made.messages else []), *([f"the model to {made.model}"] if made.model else [])]
+    return f"hooks ({names}) changed {' and '.join(what)}" if what else "hooks changed nothing"
 
 
 def _of_failure(outcome: Outcome) -> str:

@@ -154,6 +154,20 @@ class Compacted:
 
 
 @dataclass(frozen=True)
+class Hooked:
+    """The hooks before the model's call `step_id` have replied. `messages` (`HookMessage`s as JSON) and `model`, a
+    connector's id, stand for the prompt's own; `cancelled`: why the model isn't called. `by`: the hooks that changed
+    or cancelled it. `notes`: on hooks that failed and were passed over."""
+
+    step_id: str
+    messages: Text | None = None
+    model: str = ""
+    cancelled: str = ""
+    by: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
 class TaskAnswered:
     """The answer that ends a turn."""
 
@@ -246,7 +260,7 @@ Progressed = (
 )
 """The step is done."""
 
-Outcome = Progressed | Overflowed | Compacted | Unusable | StepFailed | StepDelayed | CeilingReached
+Outcome = Progressed | Overflowed | Compacted | Hooked | Unusable | StepFailed | StepDelayed | CeilingReached
 
 OUTCOMES: dict[str, type[object]] = {kind.__name__: kind for kind in get_args(Outcome)}
 """Every outcome by its name, as the journal writes it."""

@@ -144,6 +144,16 @@ class Context(Part):
     short_rounds: int = 0
 
 
+class HookedCall(Part):
+    """The model's call `step_id` as its hooks left it; it holds until the run has `applied` another signal, which may
+    change the prompt. `messages`: `HookMessage`s as JSON, in place of the prompt's."""
+
+    step_id: str
+    applied: int = 0
+    messages: Text | None = None
+    model: str = ""
+
+
 class Layout(Part):
     """How a run is stored. `journal_bytes`: size of the journal that stands beside it. `apart`: the places of what is
     stored apart from it, since no step changes it any more."""
@@ -167,6 +177,7 @@ class Run(Part):
     followed: str = Field(default="", description="the run that this one follows, in short")
     looked_up: list[Round] = Field(default=[], description="tools that the inspiration agent has used")
     context: Context | None = Field(default=None, description="once a conversation didn't fit: of the one in hand")
+    hooked: HookedCall | None = Field(default=None, description="the model's call in hand, if hooks were asked")
     checked: RulesReply | None = Field(default=None, description="of the current turn: verdict of the rules")
     goals_checked: bool = Field(default=False, description="the learner has compared the goals")
     merging: Merge | None = Field(default=None, description="its goals are about to be given to another run")

@@ -28,7 +28,7 @@ from executor.domain.steps import (
 from executor.ports import Fenced, Runs
 from executor.publish import EventPublisher
 from executor.runs.active_runs import ActiveRuns, StepCancelled
-from executor.steps.step_runner import StepRunner
+from executor.steps.hooked_steps import RunStep
 from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_common.retries import backoff
@@ -64,7 +64,7 @@ class RunWorker:
     """`owner` names the process in its claims."""
 
     runs: Runs
-    run_step: StepRunner
+    run_step: RunStep
     publisher: EventPublisher
     owner: str
     timeouts: Timeouts

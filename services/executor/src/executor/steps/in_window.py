@@ -9,10 +9,11 @@ from executor.domain.context.contexts import MAX_OVERFLOWS, context_of, of_step,
 from executor.domain.context.tokens import CHARACTERS, conversation_tokens, tool_tokens
 from executor.domain.conversation.as_text import as_text
 from executor.domain.conversation.chat import ModelReply, Thinking, Tool
-from executor.domain.outcomes import Overflowed
+from executor.domain.outcomes import Hooked, Overflowed
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent, RunTurn
 from executor.model_port import ContextOverflow, Model, Prompt
+from executor.steps.hooked_prompts import HookedPrompts
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import Message
 
@@ -27,6 +28,7 @@ class InWindow:
     step: AskAgent | RunTurn
     model: Model
     connector: Connector
+    hooks: HookedPrompts | None = None
 
     @property
     def limit(self) -> int:
@@ -47,9 +49,16 @@ class InWindow:
             return Overflowed(of)
         return None
 
-    async def ask(self, prompt: Prompt, *, mark: str) -> tuple[ModelReply, Sequence[Message]] | Overflowed:
-        """The reply, and the messages that it replies to. Raises ContextOverflow when even little is too much."""
-        messages = fit(prompt.messages, _native(self.connector, prompt.tools), window=self.limit, mark=mark)
+    async def ask(self, prompt: Prompt, *, mark: str) -> tuple[ModelReply, Sequence[Message]] | Overflowed | Hooked:
+        """The reply, and the messages that it replies to; first, if there are any, the outcome of its hooks. Raises
+        ContextOverflow when even little is too much."""
+        native = _native(self.connector, prompt.tools)
+        messages = fit(prompt.messages, native, window=self.limit, mark=mark)
+        if self.hooks is not None:
+            given = await self.hooks(self.run, self.step, messages, connector=self.connector.id)
+            if isinstance(given, Hooked):
+                return given
+            messages = messages if given is messages else fit(given, native, window=self.limit, mark=mark)
         messages = messages if self.connector.can(CALLS) else as_text(messages)
         try:
             return await self.model.complete(replace(prompt, messages=messages)), messages

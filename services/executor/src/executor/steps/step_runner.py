@@ -15,7 +15,7 @@ from executor.domain.conversation.ask_person import ASK_PERSON
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.conversation.loop import CAP
 from executor.domain.lifecycle import is_last_attempt
-from executor.domain.outcomes import CeilingReached, Outcome, Overflowed, StepDelayed, StepFailed, TimedOut
+from executor.domain.outcomes import CeilingReached, Outcome, StepDelayed, StepFailed, TimedOut
 from executor.domain.planning import plain_request
 from executor.domain.planning.answer import thinking_of
 from executor.domain.planning.interpret import interpret
@@ -44,6 +44,7 @@ from executor.steps.answer_stream import AnswerStream, PublishPiece
 from executor.steps.call_runner import CallRunner
 from executor.steps.compact_conversation import CompactConversation
 from executor.steps.gather_situation import GatherSituation
+from executor.steps.hooked_prompts import HookedPrompts
 from executor.steps.in_context import ASKS_A_PERSON, in_context
 from executor.steps.in_window import InWindow
 from executor.steps.keep_texts import keep_output, keep_reply
@@ -90,6 +91,7 @@ class StepRunner:
     show_media: ShowMedia
     compact: CompactConversation
     publish_piece: PublishPiece
+    hooks: HookedPrompts | None = None
 
     async def __call__(self, run: Run, step: Work) -> AsyncIterator[StepResult]:
         if isinstance(step, MakeCalls):
@@ -168,22 +170,22 @@ class StepRunner:
         plans = phase in (Phase.GOALS, Phase.TASKS)
         shown = await self.calls.toolset(run).tools.list(run.robot) if plans else ()
         tools = shown if phase is Phase.TASKS else ()
-        model, connector = self._model(run, agent)
+        model, connector = self._model(run, agent, step)
         about = self.agents.about(assistants(run.robot), team=run.execution.team_id) if plans else {}
         messages = for_phase(run, phase, agent, agent_id, texts, shown, about=about, model=connector.model)
         messages = await self._with_media(run, messages, connector, phase)
         known = facts(run, phase, tools=tools)
         prompt = Prompt(messages, connector, agent.timeout, step.step_id, agent.options, known)
-        asked = await InWindow(run, step, model, connector).ask(prompt, mark=phase_frame(run, phase).mark)
-        if isinstance(asked, Overflowed):
+        asked = await InWindow(run, step, model, connector, self.hooks).ask(prompt, mark=phase_frame(run, phase).mark)
+        if not isinstance(asked, tuple):
             return StepResult(asked)
         return await self._interpret(run, step, in_context(*asked), tools)
 
     async def _inspire(self, run: Run, step: AskAgent, agent: Agent) -> StepResult:
         mine, cap = self.calls.toolset(run).tools, agent.max_iterations or ROUNDS
         closing = step.iteration >= cap
-        model, connector = self._model(run, agent)
-        within = InWindow(run, step, model, connector)
+        model, connector = self._model(run, agent, step)
+        within = InWindow(run, step, model, connector, self.hooks)
         tools = within.tools(() if closing else await tools_to_look_up(mine, run.robot, agent))
         messages = for_phase(
             run,
@@ -200,7 +202,7 @@ class StepRunner:
         known = facts(run, step.phase)
         prompt = Prompt(messages, connector, agent.timeout, step.step_id, agent.options, known, tools)
         asked = await within.ask(prompt, mark=phase_frame(run, step.phase).mark)
-        if isinstance(asked, Overflowed):
+        if not isinstance(asked, tuple):
             return StepResult(asked)
         reply = in_context(*asked, tools)
         found = understand(reply, tools)
@@ -218,10 +220,10 @@ class StepRunner:
         if left <= 0:
             return StepResult(TimedOut(task.id, turn_time.budget(agent.timeout, cap)))
         closing = step.iteration >= cap
-        model, connector = self._model(run, agent)
-        within = InWindow(run, step, model, connector)
+        model, connector = self._model(run, agent, step)
+        within = InWindow(run, step, model, connector, self.hooks)
         without = closing or is_last_attempt(run)
-        mine = within.tools(() if without else await self._tools_of(run, agent))
+        mine = within.tools(() if without else await self.calls.tools_of(run, agent))
         tools = [*mine, ASK_PERSON] if self._may_ask(run, task, closing) else mine
         build = partial(
             for_task,
@@ -242,7 +244,7 @@ class StepRunner:
         prompt = Prompt(messages, connector, min(agent.timeout, left), step.step_id, agent.options, known, tools)
         async with AnswerStream(self.publish_piece, run, task.id) as stream:
             asked = await within.ask(replace(prompt, on_text=stream.feed), mark=task_frame(run, task).mark)
-            if isinstance(asked, Overflowed):
+            if not isinstance(asked, tuple):
                 return StepResult(asked)
             result = await self._interpret(run, step, in_context(*asked, tools, fields=ASKS_A_PERSON), tools)
             await stream.end(result.outcome, self.blobs)
@@ -292,10 +294,6 @@ class StepRunner:
         first = not run.attempts or run.feedback == ASK_AGAIN
         return not closing and first and not plain_request.is_request(run, task)
 
-    def _model(self, run: Run, agent: Agent) -> tuple[Model, Connector]:
-        return self.models.choose(run.execution.executor_mode, agent.connector, payer=payer_of(run, agent.id))
-
-    async def _tools_of(self, run: Run, agent: Agent) -> Sequence[Tool]:
-        """The robot's tools that this assistant may use."""
-        tools = await self.calls.toolset(run).tools.list(run.robot)
-        return [tool for tool in tools if agent.may_use(tool)]
+    def _model(self, run: Run, agent: Agent, step: AskAgent | RunTurn | None = None) -> tuple[Model, Connector]:
+        hooked = self.hooks.model(run, step) if self.hooks and step else ""
+        return self.models.choose(run.execution.executor_mode, hooked, agent.connector, payer=payer_of(run, agent.id))

@@ -1,0 +1,1 @@
+"""Hooks around calls of models and tools: what they are shown, and what their replies change."""

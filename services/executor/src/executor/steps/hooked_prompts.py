@@ -1,0 +1,64 @@
+"""Hooks before a model's call: they are asked once, their replies are saved, and the prompt is made of these."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from executor.domain.hooks import hooked
+from executor.domain.hooks.messages import STORED, restored
+from executor.domain.hooks.questions import before_model
+from executor.domain.outcomes import Hooked
+from executor.domain.run import Run
+from executor.domain.spending import payer_of
+from executor.domain.steps import AskAgent, RunTurn
+from executor.file_ports import Blobs
+from executor.steps.hook_chain import HookChain
+from executor.steps.keep_texts import keep_output
+from executor.steps.models import Models
+from rota_common.errors import Permanent
+from rota_contracts.messages.hook import HookCall, HookPoint
+from rota_contracts.messages.trigger import Message
+
+INLINE = 16 * 1024
+"""Bytes of messages that a run's document keeps; longer ones go to the object store."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HookedPrompts:
+    chain: HookChain
+    models: Models
+    blobs: Blobs
+
+    def model(self, run: Run, step: AskAgent | RunTurn) -> str:
+        """The connector that hooks have chosen for this call; empty if they left it."""
+        call = hooked.call_of(run, step)
+        return call.model if call is not None else ""
+
+    async def __call__(
+        self, run: Run, step: AskAgent | RunTurn, messages: Sequence[Message], *, connector: str
+    ) -> Sequence[Message] | Hooked:
+        """The messages to send; or, the first time, the outcome of the hooks, after which the step begins again."""
+        if (call := hooked.call_of(run, step)) is not None:
+            if call.messages is None:
+                return messages
+            return restored(messages, STORED.validate_json(await self.blobs.read(call.messages)))
+        if not (hooks := self.chain.hooks(run, HookPoint.BEFORE_LLM_CALL)):
+            return messages
+        asked = before_model(run, step, messages, connector=connector)
+        done = await self.chain.ask(hooks, asked, lambda changed: self._problem(run, changed, connector))
+        if done.cancelled:
+            return Hooked(step.step_id, cancelled=done.cancelled, by=done.by)
+        kept = None
+        if done.call.messages != asked.messages:
+            text = STORED.dump_json(done.call.messages, exclude_defaults=True).decode()
+            kept = await keep_output(self.blobs, run, text, inline_limit=INLINE)
+        model = done.call.model if done.call.model != connector else ""
+        return Hooked(step.step_id, kept, model, by=done.by, notes=done.notes)
+
+    def _problem(self, run: Run, changed: HookCall, connector: str) -> str:
+        if changed.model == connector:
+            return ""
+        try:
+            self.models.choose(run.execution.executor_mode, changed.model, payer=payer_of(run, changed.agent))
+        except Permanent as error:
+            return str(error)
+        return ""

@@ -38,7 +38,7 @@ class EmailTarget(Part):
     subject: str | None = Field(default=None, validation_alias=AliasChoices("subject", "subject_template"))
 
     @model_validator(mode="after")
-    def _goes_to_somebody(self) -> Self:
+    def _has_an_address(self) -> Self:
         if not self.to and self.event_address is None:
             raise ValueError("expected an address in to, or an event_address")
         return self

@@ -109,6 +109,22 @@ async def test_failures_stay_with_their_targets(new_harness: Any, robot: Any, re
     assert harness.published("delivery.settled")[0].success is False
 
 
+async def test_an_address_of_the_event_that_isnt_allowed_fails_its_target_alone(
+    new_harness: Any, robot: Any, request_for: Any
+) -> None:  # DC-25
+    to_lead = {"event_address": {"field": "email", "domains": ["example.org"]}}
+    hook = {"url": "https://a.example/1"}
+    channels = {"email": {"targets": [to_lead]}, "webhook": {"targets": [hook]}}
+    harness = new_harness(robot({"preferences": channels}))
+    await harness.deliver(request_for(event_values={"email": "ann@evil.example"}))
+    (accepted,) = harness.published("delivery.accepted")
+    mail, sent = accepted.result.results
+    assert (mail.success, mail.final, mail.attempts, sent.success) == (False, True, 0, True)
+    assert "expected an address of example.org" in mail.error
+    assert [fact.result.delivery_id for fact in harness.published("delivery.failed")] == [mail.delivery_id]
+    assert harness.published("delivery.settled")[0].success is False
+
+
 async def test_a_transient_failure_is_not_final(new_harness: Any, robot: Any, request_for: Any) -> None:
     harness = new_harness(robot(TWO_HOOKS))
     harness.webhook.script = [TransientReply("answered 500", details={"status": 500})]

@@ -5,11 +5,13 @@ from typing import Any
 import pytest
 
 from delivery_center.domain.expansion import config_of, expand
+from rota_contracts.model import Json
 from rota_contracts.robots.preferences import DeliveryPreferences, EmailTarget, ProcessTarget, WebhookTarget
 
 
-def targets(preferences: dict[str, Any], request_id: str = "r1") -> Any:
-    return expand(DeliveryPreferences.model_validate(preferences), request_id=request_id, team="acme")
+def targets(preferences: dict[str, Any], request_id: str = "r1", data: Json = None) -> Any:
+    read = DeliveryPreferences.model_validate(preferences)
+    return expand(read, request_id=request_id, team="acme", event_values=read.event_values(data))
 
 
 EVERYTHING: dict[str, Any] = {
@@ -142,3 +144,34 @@ def test_a_long_label_is_truncated() -> None:
     many = {"to": [f"ann{n}@acme.example" for n in range(50)]}
     made = targets({"preferences": {"webhook": {"targets": [long]}, "email": {"targets": [many]}}})
     assert [len(each.label) for each in made] == [200, 200]
+
+
+ALLOWED = {"event_address": {"field": "lead.email", "domains": ["Example.org", "*.partners.example"]}}
+LEADS: list[tuple[Json, list[str], str]] = [
+    ({"lead": {"email": "ann@example.org"}}, ["ann@example.org"], ""),
+    ({"lead": {"email": "Ann <ann@x.partners.example>"}}, ["ann@x.partners.example"], ""),
+    ({"lead": {"email": "ann@evil.example"}}, [], "got evil.example"),
+    ({"lead": {"email": "ann@example.org.evil.example"}}, [], "got example.org.evil.example"),
+    ({"lead": {"email": "ann@partners.example"}}, [], "got partners.example"),
+    ({"lead": {"email": "ann@example.org, bob@evil.example"}}, [], "expected one address"),
+    ({"lead": {"email": "ann@example.org\r\nBcc: bob@evil.example"}}, [], "expected one address"),
+    ({"lead": {"email": "a" * 400 + "@example.org"}}, [], "got none"),
+    ({"lead": {"email": ["ann@example.org"]}}, [], "got none"),
+    ({"lead": "ann@example.org"}, [], "got none"),
+    (None, [], "got none"),
+]
+
+
+def test_a_mail_goes_to_the_events_address_where_the_robots_owner_allows_its_domain() -> None:  # DC-25
+    wrong = []
+    for data, expected, problem in LEADS:
+        alone, beside = (
+            targets({"type": "email", "opts": {**ALLOWED, **more}}, data=data)[0]
+            for more in ({}, {"to": ["boss@example.org"]})
+        )
+        given_up = alone.given_up or ""
+        if (alone.config["to"], bool(given_up)) != (expected, bool(problem)) or problem not in given_up:
+            wrong.append((data, alone.config["to"], given_up))
+        if (beside.config["to"], beside.given_up) != (["boss@example.org", *expected], None):
+            wrong.append((data, beside.config["to"], beside.given_up))
+    assert wrong == []

@@ -50,6 +50,9 @@ class DeliveryRequestedV1(Payload):
     content: DeliveryContent
     context: DeliveryContext
     executor_mode: ExecutorMode = ExecutorMode.STANDARD
+    event_values: dict[str, str] = Field(
+        default={}, description="what the event holds at the fields that the robot's mails take addresses from"
+    )
 
 
 class ChannelResult(Part):

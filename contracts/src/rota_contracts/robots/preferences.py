@@ -1,10 +1,19 @@
 """Delivery preferences: channels, each with several targets. Set by the owner, never by an agent."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, AliasChoices, Field, HttpUrl, TypeAdapter, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    Field,
+    HttpUrl,
+    TypeAdapter,
+    WithJsonSchema,
+    model_validator,
+)
 
 from rota_contracts.model import Json, Part
+from rota_contracts.robots.event_address import EventAddress
 from rota_contracts.secret_refs import SecretRef
 
 _URL = TypeAdapter(HttpUrl)
@@ -20,10 +29,19 @@ ProcessName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$
 
 
 class EmailTarget(Part):
-    to: list[str] = Field(min_length=1)
+    """A mail to these addresses, to one that the event names, or to both."""
+
+    to: list[str] = []
+    event_address: EventAddress | None = None
     cc: list[str] = []
     template: str | None = None
     subject: str | None = Field(default=None, validation_alias=AliasChoices("subject", "subject_template"))
+
+    @model_validator(mode="after")
+    def _has_an_address(self) -> Self:
+        if not self.to and self.event_address is None:
+            raise ValueError("expected an address in to, or an event_address")
+        return self
 
 
 class WebhookTarget(Part):
@@ -85,3 +103,10 @@ class DeliveryPreferences(Part):
                 raise ValueError(f"expected only type and opts in the short form, not also {', '.join(unknown)}")
             return {"preferences": {kind: {"enabled": True, "targets": [raw.get("opts") or {}]}}}
         return raw
+
+    def event_values(self, data: Json) -> dict[str, str]:
+        """The parts of an event's data that addresses of mails are taken from, by field."""
+        mails = self.preferences.email.targets if self.preferences.email else []
+        wanted = [mail.event_address for mail in mails if mail.event_address is not None]
+        found = {address.field: address.in_data(data) for address in wanted}
+        return {field: value for field, value in found.items() if value is not None}

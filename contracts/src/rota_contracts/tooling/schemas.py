@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pydantic import AliasChoices
+from pydantic import AliasChoices, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
 from rota_contracts.catalog import CHANNELS, QUESTIONS, ROOT
@@ -78,12 +78,21 @@ def _with_short_form(preferences: Schema) -> Schema:
 
 
 def _short_form(kind: str, target: type[Part]) -> Schema:
-    needs_opts = any(field.is_required() for field in target.model_fields.values())
+    needs_opts = not _is_whole(target)
     return {
         "type": "object",
         "properties": {"type": {"const": kind}, "opts": {"$ref": f"#/$defs/{target.__name__}"}},
         "required": ["type", "opts"] if needs_opts else ["type"],
     }
+
+
+def _is_whole(target: type[Part]) -> bool:
+    """Is a target without any options one that can be sent to?"""
+    try:
+        target()
+    except ValidationError:
+        return False
+    return True
 
 
 def _close(schema: Any) -> None:

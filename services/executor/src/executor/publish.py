@@ -256,6 +256,7 @@ def delivery_request(run: Run, request_id: str) -> DeliveryRequestedV1:
             score=_lowest_score(run),
         ),
         executor_mode=execution.executor_mode,
+        event_values=run.robot.robot_config.delivery.event_values(execution.trigger.input.data),
     )
 
 

@@ -25,6 +25,7 @@ from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_contracts.envelope import Event
 from rota_contracts.messages.delivery import DeliveryRequestedV1, Permission
+from rota_contracts.messages.delivery_log import TargetState
 from rota_contracts.messages.trigger import ExecutorMode
 from rota_contracts.robots.robot import Robot
 
@@ -82,7 +83,8 @@ class Deliver:
         request = event.data
         targets: list[Target] = []
         if robot is not None and not robot.deleted:
-            targets = expand(robot.robot_config.delivery, request_id=request.request_id, team=robot.team_id)
+            preferences, values = robot.robot_config.delivery, request.event_values
+            targets = expand(preferences, request_id=request.request_id, team=robot.team_id, event_values=values)
         return Delivery(
             request_id=request.request_id,
             content=request.content,
@@ -126,8 +128,9 @@ class Deliver:
             if not begun.starting:  # another replica was faster
                 return begun
             planned = planned_of(begun)
-        attempted = await self.attempt(planned, planned.targets, payload)
-        if all(target.postponed for target in attempted) and self.attempt.withheld(planned):
+        open_targets = [target for target in planned.targets if target.state is TargetState.RETRYING]
+        attempted = await self.attempt(planned, open_targets, payload)
+        if attempted and all(target.postponed for target in attempted) and self.attempt.withheld(planned):
             # Paused after the permission was given, and nothing has been sent.
             raise Transient(f"{attempted[0].postponed}", after=WHILE_PAUSED_S)
         return with_targets(planned, attempted)

@@ -170,7 +170,7 @@ def begin(planned: Delivery, now: datetime) -> Delivery:
     """As it is stored before its first attempts: until `LONGEST_START` has passed they are its request's."""
     until = now + LONGEST_START
     update = {"next_attempt_at": until, "postponed": UNDER_WAY}
-    targets = [target.model_copy(update=update) for target in planned.targets]
+    targets = [t.model_copy(update=update) if t.state is TargetState.RETRYING else t for t in planned.targets]
     return planned.model_copy(update={"targets": targets, "starting": True, "claimed": True, "due_at": until})
 
 
@@ -182,7 +182,8 @@ def planned_of(begun: Delivery) -> Delivery:
 
 def interrupt(begun: Delivery, now: datetime) -> Delivery:
     """Its request doesn't come again: the first attempts are a sweeper's now."""
-    targets = [target.model_copy(update={"next_attempt_at": now}) for target in begun.targets]
+    again = {"next_attempt_at": now}
+    targets = [t.model_copy(update=again) if t.state is TargetState.RETRYING else t for t in begun.targets]
     return begun.model_copy(update={"targets": targets, "starting": False})
 
 

@@ -19,7 +19,7 @@ from executor.domain.outcomes import CeilingReached, Outcome, StepDelayed, StepF
 from executor.domain.planning import plain_request
 from executor.domain.planning.answer import thinking_of
 from executor.domain.planning.interpret import interpret
-from executor.domain.planning.own_question import ASK_AGAIN
+from executor.domain.planning.own_question import may_ask
 from executor.domain.planning.resources import assistants
 from executor.domain.run import Run, Situation
 from executor.domain.spending import payer_of
@@ -224,7 +224,7 @@ class StepRunner:
         within = InWindow(run, step, model, connector, self.hooks)
         without = closing or is_last_attempt(run)
         mine = within.tools(() if without else await self.calls.tools_of(run, agent))
-        tools = [*mine, ASK_PERSON] if self._may_ask(run, task, closing) else mine
+        tools = [*mine, ASK_PERSON] if not closing and may_ask(run, task) else mine
         build = partial(
             for_task,
             run,
@@ -287,12 +287,6 @@ class StepRunner:
             await keep_output(self.blobs, run, text, inline_limit=0)
         kept = await keep_reply(self.blobs, run, reply.model_dump_json())
         return StepResult(outcome, kept, tools, self.calls.toolset(run).tools.problems(run.robot), reply.call)
-
-    def _may_ask(self, run: Run, task: Task, closing: bool) -> bool:
-        """The result of a plain request goes to the one who asked; what is asked for again is to be a result, but for a
-        question that its assistant may insist on."""
-        first = not run.attempts or run.feedback == ASK_AGAIN
-        return not closing and first and not plain_request.is_request(run, task)
 
     def _model(self, run: Run, agent: Agent, step: AskAgent | RunTurn | None = None) -> tuple[Model, Connector]:
         hooked = self.hooks.model(run, step) if self.hooks and step else ""

@@ -2,6 +2,10 @@
 
 import re
 
+from executor.domain.planning import plain_request
+from executor.domain.run import Run
+from rota_contracts.messages.execution import Task
+
 WORD = re.compile(r"[^\W\d_]{4,}")
 STEM = 5
 """Characters by which two forms of a word are the same: translate, translation."""
@@ -19,6 +23,13 @@ ASK_AGAIN = (
     "more only if nothing at all can be done without an answer"
 )
 """To an assistant of a run that no person asked for: the first of its questions."""
+
+
+def may_ask(run: Run, task: Task) -> bool:
+    """May the task's assistant ask a person? The result of a plain request goes to the one who asked; what is asked for
+    again is to be a result, but for a question that its assistant may insist on."""
+    first = not run.attempts or run.feedback == ASK_AGAIN
+    return first and not plain_request.is_request(run, task)
 
 
 def repeats(question: str, asked: str) -> bool:

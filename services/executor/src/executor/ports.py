@@ -14,6 +14,7 @@ from executor.model_port import Model
 from executor.spending.budget_port import Budget, Prices
 from rota_common.errors import Transient
 from rota_common.page_cursor import PageCursor
+from rota_common.spans.export_spans import Receiver
 from rota_common.stores.blobs import Owner
 from rota_contracts.messages.agent import AgentReply
 from rota_contracts.messages.conversation import ToolUse
@@ -255,7 +256,7 @@ async def _nothing() -> None: ...
 @dataclass(frozen=True, kw_only=True)
 class Adapters:
     """`recording_*` stand in for tools and processes in runs that aren't in standard mode. `close` once the use cases
-    have stopped."""
+    have stopped. `spans`: where they are exported to, if anywhere."""
 
     runs: Runs
     calls: Calls
@@ -270,4 +271,5 @@ class Adapters:
     recording_processes: Processes
     budget: Budget
     prices: Prices
+    spans: Receiver | None = None
     close: Callable[[], Awaitable[None]] = _nothing

@@ -4,6 +4,7 @@ Every event id derives from the execution, not from the message being handled, s
 event.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, assert_never
 
@@ -47,11 +48,17 @@ NO_TEXTS: Texts = {}
 LOG = logger(service="executor")
 
 
+def ignore(run: Run) -> None: ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class EventPublisher:
+    """`on_end` gets each run that is over, once its end is published; it returns at once."""
+
     publish: Publish
     blobs: Blobs
     clock: Clock
+    on_end: Callable[[Run], None] = ignore
 
     async def started(self, run: Run, *, grant: int = 0) -> None:
         execution = run.execution
@@ -68,6 +75,7 @@ class EventPublisher:
             finished_at=execution.finished_at or execution.created_at,
         )
         await self._publish(run, catalog.EXECUTION_FINISHED, fact)
+        self.on_end(run)
 
     async def parked(self, run: Run) -> None:
         execution = run.execution

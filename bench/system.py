@@ -31,7 +31,7 @@ TEAM, SOURCE = "bench", "leads"
 ROBOT = {
     "member_id": "lead-scorer",
     "robot_config": {
-        "identity": {"role": "Lead Scorer", "duties": ["Score leads"]},
+        "identity": {"role": "Lead Scorer", "duties": ["Score leads", "Report the best"]},
         "quota": {"max": 1000, "queue": 100_000},
         "resources": {"agents": ["lead-scorer"]},
         "events": [{"type": "webhook", "source": "/webhook/leads"}],

@@ -26,6 +26,7 @@ from executor.domain.conversation.ask_person import ASK_PERSON
 from executor.domain.conversation.chat import ModelReply
 from executor.domain.outcomes import NeedsInput, Unusable
 from executor.domain.planning.interpret import LargeTexts, interpret
+from executor.domain.planning.own_question import ASK_AGAIN
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent, Finish, Park, RequestSlot, RunTurn
 from rota_common.testing.samples import NOON
@@ -43,6 +44,14 @@ def asking(run: Run) -> Run:
 
 def answered(run: Run, words: str = "The German one.") -> Run:
     return journal.record_granted(signalled(run, "instruct", words, at=LATER), run.parks, now=LATER)
+
+
+def insisting(run: Run, question: str) -> Run:
+    """The run, after its assistant was asked once whether it can do without an answer: no person waits for it."""
+    step: Any = lifecycle.next_step(run)
+    refused = interpret(run, step, ModelReply(text=question), [], LargeTexts())
+    assert refused == Unusable(ASK_AGAIN)
+    return with_outcome(run, refused)
 
 
 def clock_run(phase: Phase) -> Run:
@@ -148,6 +157,8 @@ def test_any_agent_can_ask_instead_of_answering(subtests: pytest.Subtests) -> No
     for until, text in product([*AGENTS_OF, RunTurn], cases):
         with subtests.test(until=until, text=text):
             run = at(until, run=new_run("clock"))
+            if until is RunTurn:
+                run = insisting(run, text)
             step: Any = lifecycle.next_step(run)
             assert interpret(run, step, ModelReply(text=text), [], LargeTexts()) == NeedsInput("Which?")
 
@@ -172,7 +183,7 @@ def test_a_question_that_comes_twice_is_asked_once() -> None:
 
 
 def test_an_assistant_asks_by_a_call() -> None:
-    run = with_tasks(a_task(1))
+    run = with_tasks(a_task(1), run=new_run("human"))
     step: Any = lifecycle.next_step(run)
     asked = {
         "Which?": NeedsInput("Which?"),
@@ -181,6 +192,15 @@ def test_an_assistant_asks_by_a_call() -> None:
     for question, wanted in asked.items():
         reply = calls((ASK_PERSON.name, {"question": question}), (LOOKUP.name, {"name": "Globex"}))
         assert interpret(run, step, reply, [LOOKUP, ASK_PERSON], LargeTexts()) == wanted
+
+
+async def test_an_assistant_of_a_run_that_no_person_asked_for_insists_before_it_asks() -> None:
+    asks = calls((ASK_PERSON.name, {"question": QUESTION}))
+    for second, wanted in ("done", ExecStatus.RUNNING), (asks, ExecStatus.WAITING):
+        model = ScriptedModel(asks, second)
+        run = await StepHarness(model).until(with_tasks(a_task(1)), lambda _, model=model: len(model.prompts) == 2)
+        assert run.execution.status is wanted
+        assert all(ASK_PERSON.name in [tool.name for tool in prompt.tools] for prompt in model.prompts)
 
 
 async def test_the_call_is_offered_beside_the_tools_until_an_answer_is_asked_for_again() -> None:

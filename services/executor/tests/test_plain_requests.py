@@ -7,6 +7,7 @@ from services.executor.tests.fixtures import a_task, new_run, signalled, with_ta
 from services.executor.tests.harness import StepHarness
 
 from executor.adapters.in_memory import ScriptedModel
+from executor.agents.prompts import DUTY
 from executor.domain import lifecycle
 from executor.domain.conversation.chat import ModelReply
 from executor.domain.outcomes import NeedsInput, Unusable
@@ -48,6 +49,28 @@ async def test_a_plain_request_is_goal_task_and_report_and_asks_the_model_once()
     assert "<material" not in harness.model.prompts[0].messages[0].text()
 
 
+def of_event(*duties: str, **config: Any) -> Run:
+    identity = {"role": "Lead Scorer", "duties": [*duties], "rules": ["Name the company"]}
+    return new_run(robot=a_robot(config={"identity": identity, **config}))
+
+
+async def test_an_event_for_a_robot_with_one_duty_needs_no_plan_and_is_judged_by_the_owners_rules() -> None:  # EX-16
+    harness = StepHarness(ScriptedModel("Globex: 87 of 100"))
+    run = await harness.over(of_event("Score each lead"))
+    execution = run.execution
+    assert (execution.status, execution.error, len(harness.model.prompts)) == (ExecStatus.COMPLETED, None, 1)
+    (task,) = execution.tasks or []
+    assert (task.description, task.validation_rules) == ("Score each lead", ["Name the company"])
+    assert execution.content is not None
+    assert execution.content.body.inline == "Globex: 87 of 100"
+    system, asked = (message.text() for message in harness.model.prompts[0].messages)
+    assert '"company": "Globex"' in asked.split("<material")[1]
+    assert asked.endswith(DUTY.format(duty="Score each lead"))
+    assert "<material" in system  # what strangers wrote is no instruction
+    said = [entry.said.inline or "" if entry.said is not None else "" for entry in run.unsaved]
+    assert replay(run, run.unsaved, said).same
+
+
 async def test_what_is_known_for_a_plain_request_stands_in_the_system_message_and_leaves_its_words_alone() -> None:
     lesson = Lesson(id="l1", type=LessonType.INSIGHT, content="Write numbers out.", execution_id="e0", learnt_at=NOON)
     harness = StepHarness(ScriptedModel(ANSWER))
@@ -61,7 +84,9 @@ async def test_what_is_known_for_a_plain_request_stands_in_the_system_message_an
 def test_what_is_more_than_a_plain_request_is_planned() -> None:
     plan = {"executor": {"planning": "always"}}
     runs = {
-        "an event": new_run(),
+        "an event for a robot with two duties": of_event("Score each lead", "Report the best"),
+        "an event for a robot without duties": of_event(),
+        "an event whose goals are compared": of_event("Score each lead", dedup={"on": True}),
         "the clock": new_run("clock"),
         "a goal": asked(action="goal.add"),
         "nothing": asked(" "),

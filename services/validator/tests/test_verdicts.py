@@ -156,14 +156,15 @@ async def test_what_is_good_and_not_all_of_it_goes_on_with_the_agents_reply() ->
     half = {"passed": True, "score": 0.8, "complete": False}
     wrong = []
     for reply, turns, wanted in [
-        ("Now the second half.", 2, "Now the second half."),
-        (None, 2, GO_ON),
-        ("Now the second half.", 1, ""),
+        ("Now the second half.", 2, (True, False, True, "Now the second half.")),
+        ("", 2, (True, False, True, GO_ON)),
+        (None, 2, (True, True, False, "")),  # there is nothing to go on with
+        ("Now the second half.", 1, (True, False, False, "")),
     ]:
-        answer = half | ({"need_reply": True, "reply_content": reply} if reply else {})
+        answer = half | ({} if reply is None else {"need_reply": True, "reply_content": reply})
         verdict = (await judge(answer, conversation=Conversation(max_turns=turns))).verdict
         found = (verdict.passed, verdict.complete, verdict.need_reply, verdict.reply_content)
-        if found != (True, False, bool(wanted), wanted):
+        if found != wanted:
             wrong.append((reply, turns, found))
     assert wrong == []
 

@@ -105,7 +105,8 @@ def _read(answer: dict[str, Json], score: float, threshold: float) -> Validation
     if not passed and not issues:
         issues.append("the validation agent found that the output doesn't do what was asked, and didn't say why")
     details = answer.get("details")
-    complete = passed and answer.get("complete") is not False
+    more = answer.get("complete") is False and (answer.get("need_reply") is True or bool(_reply(answer)))
+    complete = passed and not more
     return ValidationResult(
         passed=passed,
         score=score,

@@ -29,7 +29,8 @@ class SetClock:
 
 def a_robot(*, config: dict[str, Any] | None = None, **fields: Any) -> Robot:
     """`config` is laid over a robot_config that has only an identity; `fields` over the member record."""
-    identity = {"role": "Sales Analyst", "duties": ["Score leads"], "rules": ["Never invent figures"]}
+    duties, rules = ["Score leads", "Report the best"], ["Never invent figures"]
+    identity = {"role": "Sales Analyst", "duties": duties, "rules": rules}
     robot = {"team_id": TEAM, "member_id": MEMBER, "robot_config": {"identity": identity, **(config or {})}}
     return Robot.model_validate(robot | fields)
 

@@ -34,6 +34,10 @@ WISHES = {
 """The last line of a phase's question."""
 
 
+DUTY = """Do your duty for this event: {duty}. Answer with the result alone, as your reader is to get it."""
+"""The last line of a task that is a robot's only duty."""
+
+
 def system(
     agent: Agent,
     agent_id: str,
@@ -141,7 +145,8 @@ def for_task(
     told = frozenset(turn.told for turn in shown(turns, context))
     known = joined(given.lessons(run, frame), given.known(run, frame), given.followed(run, frame))
     said = given.said(run, without=told)
-    words_alone = plain_request.is_request(run, task) and not said
+    asks = run.execution.trigger.type is TriggerType.HUMAN
+    words_alone = asks and plain_request.is_request(run, task) and not said
     first = system(
         agent,
         task.executor_id,
@@ -170,7 +175,8 @@ def for_task(
 def _work(run: Run, task: Task, texts: Texts, frame: Frame, said: str) -> tuple[str, ...]:
     asked = given.asked(run, frame)
     if plain_request.is_request(run, task):
-        return asked, said, "Do what the request asks for."
+        asks = run.execution.trigger.type is TriggerType.HUMAN
+        return asked, said, "Do what the request asks for." if asks else DUTY.format(duty=task.description)
     return (
         given.results(run, texts, frame, "results so far"),
         asked,

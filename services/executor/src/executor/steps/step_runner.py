@@ -19,6 +19,7 @@ from executor.domain.outcomes import CeilingReached, Outcome, Overflowed, StepDe
 from executor.domain.planning import plain_request
 from executor.domain.planning.answer import thinking_of
 from executor.domain.planning.interpret import interpret
+from executor.domain.planning.own_question import ASK_AGAIN
 from executor.domain.planning.resources import assistants
 from executor.domain.run import Run, Situation
 from executor.domain.spending import payer_of
@@ -286,8 +287,10 @@ class StepRunner:
         return StepResult(outcome, kept, tools, self.calls.toolset(run).tools.problems(run.robot), reply.call)
 
     def _may_ask(self, run: Run, task: Task, closing: bool) -> bool:
-        """The result of a plain request goes to the one who asked; what is asked for again is to be a result."""
-        return not closing and not run.attempts and not plain_request.is_request(run, task)
+        """The result of a plain request goes to the one who asked; what is asked for again is to be a result, but for a
+        question that its assistant may insist on."""
+        first = not run.attempts or run.feedback == ASK_AGAIN
+        return not closing and first and not plain_request.is_request(run, task)
 
     def _model(self, run: Run, agent: Agent) -> tuple[Model, Connector]:
         return self.models.choose(run.execution.executor_mode, agent.connector, payer=payer_of(run, agent.id))

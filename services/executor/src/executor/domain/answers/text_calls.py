@@ -3,7 +3,7 @@ its arguments. JSON in prose is never a call."""
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -45,15 +45,17 @@ class Found:
     rest: str
 
 
-def text_calls(text: str, tools: Sequence[Tool], *, bare: bool = True) -> Found:
+def text_calls(text: str, tools: Sequence[Tool], *, bare: bool = True, doubled: bool = True) -> Found:
     """The calls of `tools` in an answer. Tags may name a tool that there isn't, which gets an error as its result.
-    `bare`: an answer that is nothing but a tool's name and its arguments as JSON is a call, too."""
+    `bare`: an answer that is nothing but a tool's name and its arguments as JSON is a call, too. `doubled`: also with
+    its braces doubled, as templates write them."""
     if not tools:
         return Found((), text)
     if (envelope := _envelope(text)) is not None:
         return envelope
-    if bare and (call := bare_call(text)) is not None and is_known(call.name, tools):
-        return Found((call,), "")
+    for form in (text, _single_braces(text)) if doubled else (text,):
+        if bare and (call := bare_call(form)) is not None and is_known(call.name, tools):
+            return Found((replace(call, source=text),), "")
     plain = in_one_dialect(without_wrapping(text))
     found: list[TextCall] = []
     rest: list[str] = []
@@ -92,6 +94,11 @@ def bare_call(text: str) -> TextCall | None:
     given = [value[key] for key in ARGUMENTS if isinstance(value.get(key), dict)]
     name = value.get("name")
     return TextCall(name.strip(), given[0], text) if isinstance(name, str) and len(given) == 1 else None
+
+
+def _single_braces(text: str) -> str:
+    body = unwrapped(text).strip()
+    return body.replace("{{", "{").replace("}}", "}") if body.startswith("{{") and body.endswith("}}") else ""
 
 
 def _lines(text: str, tools: Sequence[Tool]) -> Found:

@@ -13,11 +13,12 @@ from executor.domain.answers.text_calls import text_calls
 from executor.domain.conversation.chat import ModelReply, Tool, ToolCall
 from rota_common.json_text import parse_json
 
-VERSION = 4
+VERSION = 5
 """The version of this understanding. A journal's entries carry the one that they were made with. 0 took replies as
 they came; 1 took any question to a person, and no call for one that was JSON alone; 2 kept no reasoning with calls,
 and took texts of any length and with any character; 3 took goals for none where a reason to do nothing stood beside
-them, a list of goals as it was written, and named long texts by their content alone."""
+them, a list of goals as it was written, and named long texts by their content alone; 4 let a run that no
+person asked for ask a person at once, and took a call in doubled braces for text."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def understand(reply: ModelReply, tools: Sequence[Tool] = (), *, version: int = 
     reasoning = "\n".join(part for part in (reply.reasoning, inner) if part)
     calls = [call.model_copy(update={"name": own_name(call.name, tools)}) for call in reply.calls]
     if not calls:
-        found = text_calls(answer, tools, bare=version > 1)
+        found = text_calls(answer, tools, bare=version > 1, doubled=version > 4)
         own = [call for call in found.calls if call.source not in reply.quoted]
         calls = [
             ToolCall(id=f"text-{number}", name=own_name(call.name, tools), arguments=call.arguments)

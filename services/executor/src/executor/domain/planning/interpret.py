@@ -24,7 +24,7 @@ from executor.domain.outcomes import (
 )
 from executor.domain.planning import parsing
 from executor.domain.planning.answer import LENGTH_LIMIT, Answer, answer_of
-from executor.domain.planning.own_question import PROBLEM, repeats
+from executor.domain.planning.own_question import ASK_AGAIN, PROBLEM, repeats
 from executor.domain.planning.plan import nothing_to_do, plan
 from executor.domain.run import Run
 from executor.domain.situation.wording import given_input
@@ -36,6 +36,7 @@ from rota_contracts.json_values import TOO_DEEP, unstorable
 from rota_contracts.messages.delivery import DeliveryContent
 from rota_contracts.messages.execution import InspirationReport, Task, excerpt
 from rota_contracts.messages.text import INLINE_LIMIT
+from rota_contracts.messages.trigger import TriggerType
 from rota_contracts.robots.clock import clock_context
 from rota_contracts.robots.robot import Phase
 
@@ -83,7 +84,7 @@ def _turn(run: Run, step: RunTurn, said: Answer, tools: Sequence[Tool], kept: La
     task, text = step.task, said.text
     if said.version > 1 and (question := question_of(said.calls)) is not None:
         said.check_length(question)
-        return _question(run, task, question)
+        return _question(run, task, question, said.version)
     if said.calls and (tools or step.iteration == 0):
         said.check_length(json.dumps([call.arguments for call in said.calls]))
         text = excerpt(text, LENGTH_LIMIT) if said.version > 2 else text
@@ -93,18 +94,21 @@ def _turn(run: Run, step: RunTurn, said: Answer, tools: Sequence[Tool], kept: La
         text = loop.limit_text(step.iteration, text)
     if question := parsing.needs_input(said.form or text):
         said.check_length(question)
-        return _question(run, task, question) if said.version > 1 else NeedsInput(question)
+        return _question(run, task, question, said.version) if said.version > 1 else NeedsInput(question)
     if not text.strip():
         raise parsing.UnusableAnswer(f"expected the result of the task from {task.executor_id}, got an empty answer")
     return TaskAnswered(task.id, kept.text(text, room(run)))
 
 
-def _question(run: Run, task: Task, question: str) -> Outcome:
-    """A question to a person; one that only repeats what was asked is none."""
+def _question(run: Run, task: Task, question: str, version: int) -> Outcome:
+    """A question to a person; one that only repeats what was asked is none. Where no person asked for the run, it is
+    asked only if the assistant insists."""
     if not question:
         raise parsing.UnusableAnswer("expected a question to the person, got an empty one: say what you need to know")
     if repeats(question, f"{given_input(run.execution.trigger)}\n{task.description}"):
         raise parsing.UnusableAnswer(PROBLEM)
+    if version > 4 and run.execution.trigger.type is not TriggerType.HUMAN and not run.attempts:
+        raise parsing.UnusableAnswer(ASK_AGAIN)
     return NeedsInput(question)
 
 

@@ -14,6 +14,12 @@ PROBLEM = (
     "something is missing, say so in the result"
 )
 
+ASK_AGAIN = (
+    "expected the result, got a question, and no person waits for it. Do the work with what you were given; ask once "
+    "more only if nothing at all can be done without an answer"
+)
+"""To an assistant of a run that no person asked for: the first of its questions."""
+
 
 def repeats(question: str, asked: str) -> bool:
     """Are most of the question's words those of what was asked?"""

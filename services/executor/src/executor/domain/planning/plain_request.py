@@ -1,4 +1,5 @@
-"""A person's plain request: it is itself the goal and the only task, and the task's result is the report.
+"""A plain request: it is itself the goal and the only task, and the task's result is the report. A person's message is
+one, and so is an event for a robot with a single duty.
 
 A model is asked for the result alone. Everything else about such a run is as always: lessons, tools, rules, learning.
 """
@@ -29,17 +30,29 @@ OWN_AGENTS = (Phase.GOALS, Phase.TASKS, Phase.DELIVERY, "validation")
 
 
 def is_plain(run: Run) -> bool:
-    """One message of text, to a robot with one assistant and no processes, that leaves planning to the platform."""
-    trigger, robot = run.execution.trigger, run.robot
-    given = trigger.input
-    asked = trigger.type is TriggerType.HUMAN and given.action is not InterventionAction.GOAL_ADD and not given.data
-    text = len(given.messages) == 1 and isinstance(given.messages[0].content, str)
-    if not (asked and text and 0 < len(words(trigger)) <= LONGEST):
+    """A robot with one assistant and no processes, that leaves planning to the platform, and one thing to do."""
+    config = run.robot.robot_config
+    if config.executor.planning is not Planning.AUTO or not wanted(run):
         return False
-    config = robot.robot_config
-    simple = len(assistants(robot)) == 1 and not robot.callable_processes()
-    usual = all(robot.phase_agent(kind) == f"rota.{kind}" for kind in OWN_AGENTS)
-    return config.executor.planning is Planning.AUTO and simple and usual
+    simple = len(assistants(run.robot)) == 1 and not run.robot.callable_processes()
+    return simple and all(run.robot.phase_agent(kind) == f"rota.{kind}" for kind in OWN_AGENTS)
+
+
+def wanted(run: Run) -> str:
+    """What is to be done, where that needs no thought: a person's message of text, or, for an event, a robot's only
+    duty; else empty."""
+    trigger = run.execution.trigger
+    given, config = trigger.input, run.robot.robot_config
+    match trigger.type:
+        case TriggerType.HUMAN:
+            text = len(given.messages) == 1 and isinstance(given.messages[0].content, str)
+            asked = words(trigger) if text and given.action is not InterventionAction.GOAL_ADD else ""
+            return asked if not given.data and len(asked) <= LONGEST else ""
+        case TriggerType.EVENT:
+            duties = config.identity.duties
+            return duties[0].strip() if len(duties) == 1 and not config.dedup.on else ""
+        case _:
+            return ""
 
 
 def answer(run: Run, phase: Phase, texts: Texts) -> GoalsSet | Planned | Written | NothingToDo | None:
@@ -48,7 +61,7 @@ def answer(run: Run, phase: Phase, texts: Texts) -> GoalsSet | Planned | Written
         return None
     match phase:
         case Phase.GOALS:
-            return GoalsSet(Goals(content=words(run.execution.trigger)))
+            return GoalsSet(Goals(content=wanted(run)))
         case Phase.TASKS if not run.execution.tasks:
             return Planned([_task(run)], [])
         case Phase.DELIVERY:
@@ -89,17 +102,19 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 
 def is_request(run: Run, task: Task) -> bool:
-    """Is the task nothing but the request?"""
-    return is_plain(run) and task.description == words(run.execution.trigger)
+    """Is the task nothing but what is wanted?"""
+    return is_plain(run) and task.description == wanted(run)
 
 
 def _task(run: Run) -> Task:
-    goals = run.execution.goals
+    """Its owner reads what a robot does of its own accord only when it is delivered: there its rules are checked."""
+    goals, asked = run.execution.goals, run.execution.trigger.type is TriggerType.HUMAN
     return Task(
         id=TASK_ID,
         order=1,
-        description=goals.content if goals else words(run.execution.trigger),
-        source=TaskSource.HUMAN,
+        description=goals.content if goals else wanted(run),
+        source=TaskSource.HUMAN if asked else TaskSource.EVENT,
+        validation_rules=[] if asked else list(run.robot.robot_config.identity.rules),
         executor_type=ExecutorType.ASSISTANT,
         executor_id=assistants(run.robot)[0],
     )

@@ -87,7 +87,13 @@ class UseCases:
         export_spans = ExportSpans(service=service.name, receiver=adapters.spans, random=service.runtime.random)
         content = Content(settings.trace_content)
         export_runs = ExportRuns(runs=runs, read=read_spans, export=export_spans, content=content)
-        publisher = EventPublisher(publish=publish, blobs=adapters.blobs, clock=clock, on_end=export_runs.finished)
+        publisher = EventPublisher(
+            publish=publish,
+            blobs=adapters.blobs,
+            clock=clock,
+            verbose=content is Content.VERBOSE,
+            on_end=export_runs.finished,
+        )
         run_step = StepRunner(
             models=models,
             agents=agents,

@@ -88,8 +88,7 @@ class Retrying(Part):
 
 
 class ActivityV1(Payload):
-    """Published when a run begins or ends, starts or finishes a phase, a task, a turn or a tool call, thinks, waits, is
-    tried again, or writes an answer."""
+    """Published when a run begins, ends, or is at anything in between: a phase, a task, a tool call, an answer."""
 
     execution_id: str
     kind: ActivityKind

@@ -90,6 +90,29 @@ def test_a_trail_shows_words_outcome_model_and_tokens(gateway: Gateway, command:
     ]
 
 
+def test_a_trace_is_shown_as_a_tree_with_time_tokens_cost_and_errors(gateway: Gateway, command: Command) -> None:
+    base = {"trace_id": "a" * 32, "started_at": "2026-03-02T09:00:00Z", "ended_at": "2026-03-02T09:00:02.5Z"}
+    used = {"gen_ai.usage.input_tokens": 812, "gen_ai.usage.output_tokens": 9}
+    root = base | {"span_id": "1" * 16, "parent_id": "9" * 16, "name": "invoke_agent ann", "kind": "run"}
+    model = base | {"span_id": "2" * 16, "parent_id": "1" * 16, "name": "chat small", "kind": "model"}
+    model |= {"attributes": used | {"rota.cost": 0.5, "rota.currency": "USD"}}
+    tool = base | {"span_id": "3" * 16, "parent_id": "1" * 16, "name": "execute_tool look", "kind": "tool"}
+    tool |= {"started_at": "2026-03-02T09:00:02.45Z", "error": "away\nfor long"}
+    spans = [root | {"attributes": used | {"rota.cost.USD": 0.5}}, tool, model]
+    found = {"found": True, "trace_id": "a" * 32, "spans": spans, "left_out": 3}
+    gateway.responses["/executions/e1/trace"] = found
+    code, out, _ = command("executions", "trace", "e1")
+    assert code == 0
+    assert out.splitlines() == [
+        f"trace {'a' * 32}",
+        "run       invoke_agent ann         2.500 s  812 + 9 tokens, 0.500000 USD",
+        "model       chat small             2.500 s  812 + 9 tokens, 0.500000 USD",
+        "tool        execute_tool look      0.050 s  ✗ away for long",
+        "(3 further spans left out)",
+    ]
+    assert json.loads(command("executions", "trace", "e1", "--json")[1]) == found
+
+
 def test_spending_is_shown_by_what_is_asked_for(gateway: Gateway, command: Command) -> None:  # EX-63
     sums = {"calls": 3, "tokens_in": 900, "tokens_out": 50, "tokens_cached": 100}
     rows = [{"robot": "ann", "model": "big", "currency": "USD", "cost": 1.25, **sums}]

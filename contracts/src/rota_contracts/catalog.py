@@ -26,6 +26,7 @@ from rota_contracts.messages import (
     retry,
     robot_facts,
     robot_state,
+    run_trace,
     run_trail,
     secrets,
     spend,
@@ -169,6 +170,7 @@ CHECK_RULES     = question("check_rules",     validation.CheckRules,    validati
 CHECK_GOALS     = question("check_goals",     learning.CheckGoals,      learning.GoalsReply,      to="learner",   asked_by="executor", timeout=60)
 REPLAY          = question("replay",          replay.ReplayExecution, replay.ReplayReply, to="executor", asked_by="trigger-gateway", timeout=30)
 READ_TRAIL      = question("read_trail",      run_trail.ReadTrail,    run_trail.TrailReply,       to="executor", asked_by="trigger-gateway", timeout=30)
+READ_TRACE      = question("read_trace",      run_trace.ReadTrace,    run_trace.TraceReply,       to="executor", asked_by="trigger-gateway", timeout=30)
 READ_SPEND      = question("read_spend",      spend.ReadSpend,        spend.SpendReply,         to="executor", asked_by="trigger-gateway", timeout=30)
 CONTROL         = question("control",         control.Control,          control.ControlReply,         to="executor",  asked_by="trigger-gateway")
 INTERVENE       = question("intervene",       control.Intervene,        control.InterveneReply,         to="executor",  asked_by="trigger-gateway")

@@ -1,6 +1,7 @@
 """Robots, requests and outgoing messages of tests; the use cases over adapters in memory, with a clock to set."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -38,6 +39,7 @@ from rota_contracts.messages.delivery import (
     DeliveryType,
 )
 from rota_contracts.messages.robot_facts import RobotDeletedV1
+from rota_contracts.messages.run_trace import TraceSpan
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import TriggerType
 from rota_contracts.robots.robot import Robot
@@ -114,6 +116,12 @@ class Harness:
             policy=RetryPolicy((5, 30), Random(7)),
             timeout=timeout,
         )
+
+    def export(self, take: Callable[[Sequence[TraceSpan]], None]) -> None:
+        """From now on the spans of attempts go there."""
+        attempt = replace(self._deliver.attempt, export=take)
+        self._deliver = replace(self._deliver, attempt=attempt)
+        self.retry = replace(self.retry, attempt=attempt)
 
     def clock(self) -> datetime:
         return self.now

@@ -9,7 +9,9 @@ from delivery_center.domain.facts import rejection
 from delivery_center.domain.outgoing_message import OutgoingMessage
 from delivery_center.ports import Rejected, Sent, TransientReply
 from rota_common.errors import Permanent, Transient
+from rota_common.runtime import traces
 from rota_contracts.messages.delivery import DeliveryRequestedV1, DeliveryType
+from rota_contracts.messages.run_trace import TraceSpan
 
 TWO_HOOKS = {"preferences": {"webhook": {"targets": [{"url": "https://a.example/1"}, {"url": "https://a.example/2"}]}}}
 
@@ -43,6 +45,25 @@ async def test_an_outgoing_message_holds_content_and_context(
     outgoing = harness.webhook.sent[0]
     assert (outgoing.body, outgoing.content.summary, outgoing.traceparent) == ("# Report", "All done.", "00-aa-bb-01")
     assert outgoing.context == request_for().context
+
+
+async def test_an_attempt_is_a_span_of_its_executions_trace_and_sends_its_context_along(
+    new_harness: Any, robot: Any, request_for: Any
+) -> None:  # F19
+    harness = new_harness(robot(TWO_HOOKS))
+    spans: list[TraceSpan] = []
+    harness.export(spans.extend)
+    harness.webhook.script += [Transient("busy: token=abc-123")]
+    await harness.deliver(request_for(), trace=f"00-{'a' * 32}-{'b' * 16}-01")
+    harness.pass_time(seconds=10)
+    await harness.retry_what_is_due()
+    assert {(span.trace_id, span.parent_id) for span in spans} == {("a" * 32, traces.run_span("e1"))}
+    sent = [outgoing.traceparent for outgoing in harness.webhook.sent]
+    assert sorted(sent) == sorted(f"00-{'a' * 32}-{span.span_id}-01" for span in spans)
+    failed = [span for span in spans if span.error is not None]
+    assert [span.error for span in failed] == ["busy: token=[REDACTED]"]
+    numbers = sorted(int(span.attributes["rota.delivery.attempt"]) for span in spans)
+    assert (len({span.span_id for span in spans}), numbers) == (3, [1, 1, 2])
 
 
 def test_a_request_has_no_channels(request_for: Any) -> None:  # DC-01, DC-02, DEC-32

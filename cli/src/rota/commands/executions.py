@@ -8,9 +8,11 @@ from rota.client import Api, ApiError, Json
 from rota.output import JsonFlag, say, say_json, table
 from rota.report import report
 from rota.running import with_api
+from rota.trace import trace_lines
 from rota.trail import trail_lines
 from rota_contracts.messages.delivery import DeliveryReply
 from rota_contracts.messages.execution import ExecStatus, Execution
+from rota_contracts.messages.run_trace import TraceReply
 from rota_contracts.messages.run_trail import TrailReply
 
 app = typer.Typer(help="List the team's runs, show one, or retry some.", invoke_without_command=True)
@@ -79,6 +81,19 @@ def trail(
         say_json(found)
         return
     for line in trail_lines(TrailReply.model_validate(found)):
+        say(line)
+
+
+@app.command(epilog="Example: `rota executions trace 0c6f…`, the id as listed")
+def trace(
+    execution_id: Annotated[str, typer.Argument(help="As in `rota executions`.")], json: JsonFlag = False
+) -> None:
+    """Show a run's spans as a tree: models, tools and deliveries, with time, tokens, cost and errors."""
+    found = with_api(lambda api: api.trace(execution_id))
+    if json:
+        say_json(found)
+        return
+    for line in trace_lines(TraceReply.model_validate(found)):
         say(line)
 
 

@@ -29,6 +29,7 @@ class ModelCall(Part):
     seconds: float = Field(default=0.0, ge=0)
     agent: str = ""
     connector: str = ""
+    provider: str = Field(default="", description="the kind of its connector, like openai")
     cost: float | None = Field(default=None, ge=0)
     currency: str = ""
 

@@ -13,6 +13,7 @@ from delivery_center.targets.circuit_breakers import REFRESH_S
 from delivery_center.use_cases import UseCases
 from rota_common.runtime.service import Runtime, Service
 from rota_common.runtime.serving import App, plain_app
+from rota_common.spans.export_spans import WAIT_S
 from rota_common.stores import mongo
 from rota_contracts.catalog import CONTROL_GIVEN
 
@@ -36,4 +37,7 @@ def build(
     service.every(REFRESH_S, use.bring_forward.recovered, name="recovered")
     service.follow((CONTROL_GIVEN,), use.paused.apply, name="control", limit=REMEMBERED)
     service.background("retries", use.sweep)
+    if use.export_spans.on:
+        service.every(WAIT_S, use.export_spans, name="spans")
+    service.on_stop(use.export_spans.stop)
     return plain_app(service, settings)

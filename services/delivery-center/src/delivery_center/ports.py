@@ -11,6 +11,7 @@ from delivery_center.domain.outgoing_message import OutgoingMessage
 from delivery_center.domain.target_health import FailingTarget, TargetRef
 from rota_common.errors import Permanent, Transient
 from rota_common.page_cursor import PageCursor
+from rota_common.spans.export_spans import Receiver
 from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.delivery import DeliveryPermission, DeliveryType
 from rota_contracts.messages.delivery_log import ListDeliveries, ReplayDeliveries
@@ -59,14 +60,12 @@ class Channel(Protocol[C_contra]):
     """One way to reach a target."""
 
     async def send(self, target: C_contra, outgoing: OutgoingMessage) -> Sent:
-        """Raise Transient if it may succeed later, Permanent if it never will. The receiver must be able to recognise
-        a repeat: it carries the same `delivery_id`."""
+        """Raise Transient if it may succeed later, Permanent if it never will. A repeat has the same `delivery_id`."""
         ...
 
 
 class Deliveries(Protocol):
-    """The deliveries of all teams. One that another version wrote, and this one can't read, raises Unreadable where it
-    is asked for by id, and is left out of everything else."""
+    """Of all teams. A delivery that this version can't read raises Unreadable by its id, and is left out elsewhere."""
 
     async def find(self, request_id: str) -> Delivery | None: ...
 
@@ -288,6 +287,7 @@ class Adapters:
     texts: Texts
     files: Files
     channels: Mapping[DeliveryType, Channel[Any]]
+    spans: Receiver | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

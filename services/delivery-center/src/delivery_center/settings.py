@@ -4,13 +4,13 @@ from pathlib import Path
 
 from pydantic import Field
 
-from rota_common.runtime.settings import ServiceSettings
+from rota_common.spans.settings import TraceSettings
 from rota_contracts.streams import MIB
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 
 
-class Settings(ServiceSettings):
+class Settings(TraceSettings):
     """Environment variables that begin with ROTA_, for example `ROTA_SMTP_URL`."""
 
     smtp_url: str = Field(

@@ -25,6 +25,7 @@ from delivery_center.targets.bring_forward import BringForward
 from delivery_center.targets.circuit_breakers import CircuitBreakers
 from delivery_center.targets.manage_targets import ManageTargets
 from rota_common.runtime.service import Service
+from rota_common.spans.export_spans import ExportSpans
 from rota_contracts.messages.delivery import DeliveryType
 
 LEASE_MARGIN_S = 30.0
@@ -47,13 +48,15 @@ class UseCases:
     bring_forward: BringForward
     subscriptions: ManageSubscriptions
     suppressions: ManageSuppressions
+    export_spans: ExportSpans
 
     @classmethod
     def over(cls, adapters: Adapters, messaging: Messaging, *, settings: Settings, service: Service) -> "UseCases":
         clock, deliveries, robots = service.runtime.clock, adapters.deliveries, adapters.robots
         breakers = _breakers(adapters, messaging, settings, service)
         paused = PausedExecutions()
-        attempt = _attempt(adapters, messaging, settings, service, breakers=breakers, paused=paused)
+        export = ExportSpans(service=service.name, receiver=adapters.spans, random=service.runtime.random)
+        attempt = _attempt(adapters, messaging, settings, service, breakers=breakers, paused=paused, export=export)
         check_permission = CheckPermission(executions=messaging.executions, paused=paused)
         finish = Finish(deliveries=deliveries, publisher=messaging.publisher)
         lease = timedelta(seconds=max(settings.attempt_timeout, settings.longest_mail) + LEASE_MARGIN_S)
@@ -89,6 +92,7 @@ class UseCases:
             ),
             subscriptions=ManageSubscriptions(subscriptions=adapters.subscriptions, clock=clock),
             suppressions=ManageSuppressions(suppressions=adapters.suppressions, clock=clock),
+            export_spans=export,
         )
 
 
@@ -111,6 +115,7 @@ def _attempt(
     *,
     breakers: CircuitBreakers,
     paused: PausedExecutions,
+    export: ExportSpans,
 ) -> AttemptTargets:
     return AttemptTargets(
         channels={**adapters.channels, **messaging.channels},
@@ -124,4 +129,5 @@ def _attempt(
         policy=RetryPolicy(settings.retry_schedule, service.runtime.random),
         timeout=settings.attempt_timeout + REPLY_MARGIN_S,
         timeouts={DeliveryType.EMAIL: settings.longest_mail},
+        export=export.offer if export.on else None,
     )

@@ -9,6 +9,7 @@ from executor.settings import Settings
 from executor.use_cases import UseCases
 from rota_common.runtime.service import Runtime, Service
 from rota_common.runtime.serving import App, plain_app
+from rota_common.spans.export_spans import WAIT_S
 from rota_common.stores.mongo import OUTAGES
 from rota_contracts.catalog import CONTROL_GIVEN
 from rota_contracts.messages.executor_capacity import REPORT_S
@@ -39,10 +40,14 @@ def build(
     service.every(STRAYS_EVERY_S, use.remove.strays, name="strays")
     service.every(REPORT_S, use.heartbeat, name="heartbeat")
     service.every(CEILINGS_S, use.continue_below_ceilings, name="ceilings")
+    if use.export_spans.on:
+        service.every(WAIT_S, use.export_runs, name="traces")
+        service.every(WAIT_S, use.export_spans, name="spans")
     service.follow([CONTROL_GIVEN], use.send.on_control_given, name="control", limit=BROADCAST_LIMIT)
     service.on_stop(use.sweep.close)
     service.on_stop(use.heartbeat.stop)
     service.on_stop(use.call_agents.close)
     service.on_stop(use.notify_hooks.close)
+    service.on_stop(use.export_spans.stop)
     service.on_stop(adapters.close)
     return plain_app(service, settings)

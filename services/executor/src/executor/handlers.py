@@ -30,6 +30,7 @@ def build_handlers(use: UseCases, *, slots: int) -> Router:
     router.answer(catalog.CHECK_SLOTS, use.read.slots)
     router.answer(catalog.REPLAY, use.replay)
     router.answer(catalog.READ_TRAIL, use.steps)
+    router.answer(catalog.READ_TRACE, use.trace)
     router.answer(catalog.READ_SPEND, use.spend)
     return router
 

@@ -15,6 +15,7 @@ from executor.model_port import Model
 from executor.spending.budget_port import Budget, Prices
 from rota_common.errors import Transient
 from rota_common.page_cursor import PageCursor
+from rota_common.spans.export_spans import Receiver
 from rota_common.stores.blobs import Owner
 from rota_contracts.messages.agent import AgentReply
 from rota_contracts.messages.conversation import ToolUse
@@ -256,7 +257,7 @@ async def _nothing() -> None: ...
 @dataclass(frozen=True, kw_only=True)
 class Adapters:
     """`recording_*` stand in for tools and processes in runs that aren't in standard mode. `hooks`: the platform's, in
-    their order. `close` once the use cases have stopped."""
+    their order. `spans`: where they are exported to, if anywhere. `close` once the use cases have stopped."""
 
     runs: Runs
     calls: Calls
@@ -272,4 +273,5 @@ class Adapters:
     budget: Budget
     prices: Prices
     hooks: Sequence[Hook] = ()
+    spans: Receiver | None = None
     close: Callable[[], Awaitable[None]] = _nothing

@@ -4,23 +4,23 @@ Every event id derives from the execution, not from the message being handled, s
 event.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, assert_never
 
+from executor.domain import activities
+from executor.domain.activities import Seen
 from executor.domain.conversation.messages import Texts
-from executor.domain.outcomes import LookedUp, Outcome, StepDelayed, StepFailed, TaskAnswered, Unusable, Used
+from executor.domain.outcomes import Outcome, StepDelayed, StepFailed
 from executor.domain.run import Run, Signal
 from executor.domain.situation import wording
 from executor.domain.situation.moment import now_text
 from executor.domain.steps import (
-    AskAgent,
-    MakeCalls,
     Question,
     RequestDelivery,
     RequestLearning,
     RequestSlot,
     RequestVerdict,
-    RunTurn,
     Work,
 )
 from executor.file_ports import Blobs
@@ -30,12 +30,13 @@ from rota_common.bus.publishing import Publish
 from rota_common.clock import Clock
 from rota_common.runtime.logs import logger
 from rota_contracts import catalog
-from rota_contracts.messages.activity import ActivityKind, ActivityV1
+from rota_contracts.messages.activity import EVENTS, ActivityKind, ActivityV1
 from rota_contracts.messages.control import ControlGivenV1, ExecutionIntervenedV1
 from rota_contracts.messages.delivery import DeliveryContext, DeliveryRequestedV1
 from rota_contracts.messages.execution import ExecutionFinishedV1, ExecutionStartedV1, TaskStatus, excerpt
 from rota_contracts.messages.learning import LearningRequestedV1
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
+from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import TriggerType
 from rota_contracts.messages.validation import ValidationRequestedV1
 from rota_contracts.model import ALL, Payload
@@ -47,16 +48,26 @@ NO_TEXTS: Texts = {}
 LOG = logger(service="executor")
 
 
+def ignore(run: Run) -> None: ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class EventPublisher:
+    """`on_end` gets each run that is over, once its end is published; it returns at once. `verbose`: calls of
+    tools are observed with their arguments."""
+
     publish: Publish
     blobs: Blobs
     clock: Clock
+    verbose: bool = False
+    on_end: Callable[[Run], None] = ignore
 
     async def started(self, run: Run, *, grant: int = 0) -> None:
         execution = run.execution
         fact = ExecutionStartedV1(**_owner(run), started_at=execution.started_at or execution.created_at, grant=grant)
         await self._publish(run, catalog.EXECUTION_STARTED, fact, step=str(grant) if grant else "")
+        if not grant:
+            await self._observe(run, activities.of_begin(run))
 
     async def finished(self, run: Run) -> None:
         execution = run.execution
@@ -68,6 +79,8 @@ class EventPublisher:
             finished_at=execution.finished_at or execution.created_at,
         )
         await self._publish(run, catalog.EXECUTION_FINISHED, fact)
+        await self._observe(run, activities.of_end(run))
+        self.on_end(run)
 
     async def parked(self, run: Run) -> None:
         execution = run.execution
@@ -81,7 +94,7 @@ class EventPublisher:
         )
         await self._publish(run, catalog.EXECUTION_PARKED, fact, step=str(run.parks))
         kind = ActivityKind.WAITING if execution.question or run.promised else ActivityKind.PAUSED
-        await self._observe(run, kind, text=reason)
+        await self._observe(run, Seen(kind, reason))
 
     async def intervened(self, run: Run, signal: Signal) -> None:
         """A signal is in a run's inbox."""
@@ -127,40 +140,30 @@ class EventPublisher:
                 assert_never(never)
 
     async def step_started(self, run: Run, step: Work) -> None:
-        match step:
-            case AskAgent(phase):
-                await self._observe(run, ActivityKind.PHASE_STARTED, text=run.robot.phase_agent(phase))
-            case RunTurn(task, _, 1, 0):
-                await self._observe(run, ActivityKind.TASK_STARTED, task_id=task.id, text=task.description)
-            case RunTurn(task, _, turn, 0):
-                await self._observe(run, ActivityKind.TURN_STARTED, task_id=task.id, text=f"turn {turn}")
-            case MakeCalls(task, uses):
-                for use in uses:
-                    await self._observe(run, ActivityKind.TOOL_STARTED, task_id=task.id, text=use.name)
+        for seen in activities.of_step(run, step, verbose=self.verbose):
+            await self._observe(run, seen)
 
-    async def step_finished(self, run: Run, outcome: Outcome) -> None:
-        match outcome:
-            case TaskAnswered(task_id, output):
-                text = output.inline or f"{output.ref.size if output.ref else 0} bytes"
-                await self._observe(run, ActivityKind.TASK_FINISHED, task_id=task_id, text=text)
-            case Used(task_id=task_id, error=error):
-                await self._observe(run, ActivityKind.TOOL_FINISHED, task_id=task_id, text=error or "")
-            case LookedUp(made):
-                for use in made.uses:
-                    await self._observe(run, ActivityKind.TOOL_FINISHED, text=use.error or "")
-            case Unusable(reason):
-                await self._observe(run, ActivityKind.PHASE_FINISHED, text=reason)
-            case StepFailed(reason) | StepDelayed(reason):
-                phase, again = run.execution.phase, isinstance(outcome, StepDelayed)
-                LOG.warning("step failed", execution_id=run.id, phase=phase, again=again, reason=excerpt(reason))
-                await self._observe(run, ActivityKind.PHASE_FINISHED, text=reason)
+    async def step_finished(self, run: Run, outcome: Outcome, reply: Text | None = None) -> None:
+        """`reply`: of the step's model, as it is kept."""
+        if isinstance(outcome, StepFailed | StepDelayed):
+            phase, again = run.execution.phase, isinstance(outcome, StepDelayed)
+            LOG.warning("step failed", execution_id=run.id, phase=phase, again=again, reason=excerpt(outcome.reason))
+        for seen in activities.of_outcome(run, outcome, reply):
+            await self._observe(run, seen)
 
     async def answer_piece(self, run: Run, task_id: str, number: int, text: str) -> None:
         """A piece of a task's answer; number 0 clears those so far."""
         kind = ActivityKind.ANSWER_PIECE if number else ActivityKind.ANSWER_CLEARED
         phase = run.execution.phase
         activity = ActivityV1(
-            **_owner(run), kind=kind, phase=phase, task_id=task_id, text=text, piece=number or None, at=self.clock()
+            **_owner(run),
+            kind=kind,
+            event=EVENTS.get(kind),
+            phase=phase,
+            task_id=task_id,
+            text=text,
+            piece=number or None,
+            at=self.clock(),
         )
         await self.publish.observe(catalog.ACTIVITY, activity)
 
@@ -169,17 +172,10 @@ class EventPublisher:
     ) -> None:
         await self.publish(channel, fact, caused_by=run.id, step=step, again=again, trace=run.traceparent)
 
-    async def _observe(self, run: Run, kind: ActivityKind, *, text: str, task_id: str | None = None) -> None:
-        execution = run.execution
-        LOG.info("step", execution_id=run.id, phase=execution.phase, step=kind, task_id=task_id)
-        activity = ActivityV1(
-            **_owner(run),
-            kind=kind,
-            phase=execution.phase,
-            task_id=task_id,
-            text=excerpt(text, 500),
-            at=self.clock(),
-        )
+    async def _observe(self, run: Run, seen: Seen) -> None:
+        phase = run.execution.phase
+        LOG.info("step", execution_id=run.id, phase=phase, step=seen.kind, task_id=seen.task_id)
+        activity = ActivityV1(**_owner(run), phase=phase, at=self.clock(), **seen.of_message())
         await self.publish.observe(catalog.ACTIVITY, activity)
 
     async def _earlier(self, run: Run) -> dict[str, str]:

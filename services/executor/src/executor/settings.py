@@ -4,11 +4,11 @@ from pathlib import Path
 
 from pydantic import Field
 
-from rota_common.runtime.settings import ServiceSettings
+from rota_common.spans.settings import TraceSettings
 from rota_contracts.streams import KEEP_DAYS
 
 
-class Settings(ServiceSettings):
+class Settings(TraceSettings):
     """`connector` is the model behind every agent that doesn't name its own; times in seconds. `capacity`: executions
     that this executor takes at once; the scheduler grants no more slots than the live executors have together."""
 

@@ -11,11 +11,13 @@ from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agents
 from executor.agents.team_ceilings import TeamCeilings
 from executor.call_agents import CallAgents, LeaseSettings
+from executor.domain.spans import Content
 from executor.ports import Adapters
 from executor.publish import EventPublisher
 from executor.reads.decide_permission import DecidePermission
 from executor.reads.read_executions import ReadExecutions
 from executor.reads.read_steps import ReadSteps
+from executor.reads.read_trace import AnswerTrace, ExportRuns, ReadSpans
 from executor.reads.replay import Replay
 from executor.runs.follow_robot_status import FollowRobotStatus
 from executor.runs.heartbeat import Heartbeat
@@ -42,6 +44,7 @@ from executor.steps.questions import Questions
 from executor.steps.show_media import ShowMedia
 from executor.steps.step_runner import StepRunner
 from rota_common.runtime.service import Service
+from rota_common.spans.export_spans import ExportSpans
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +64,9 @@ class UseCases:
     permission: DecidePermission
     replay: Replay
     steps: ReadSteps
+    trace: AnswerTrace
+    export_runs: ExportRuns
+    export_spans: ExportSpans
     spend: ReadSpending
     continue_below_ceilings: ContinueBelowCeilings
 
@@ -82,9 +88,19 @@ class UseCases:
             observe=ObserveCalls(publish=publish, clock=clock),
         )
         models = Models(connectors=connectors, real=adapters.model, rehearsal=adapters.rehearsal, meter=meter)
-        publisher = EventPublisher(publish=publish, blobs=adapters.blobs, clock=clock)
         chain = HookChain(platform=adapters.hooks, processes=adapters.processes)
         notify_hooks = NotifyHooks(chain=chain, blobs=adapters.blobs)
+        read_spans = ReadSpans(runs=runs, blobs=adapters.blobs)
+        export_spans = ExportSpans(service=service.name, receiver=adapters.spans, random=service.runtime.random)
+        content = Content(settings.trace_content)
+        export_runs = ExportRuns(runs=runs, read=read_spans, export=export_spans, content=content)
+        publisher = EventPublisher(
+            publish=publish,
+            blobs=adapters.blobs,
+            clock=clock,
+            verbose=content is Content.VERBOSE,
+            on_end=export_runs.finished,
+        )
         run_step = StepRunner(
             models=models,
             agents=agents,
@@ -140,6 +156,9 @@ class UseCases:
             permission=DecidePermission(runs=runs, clock=clock),
             replay=Replay(runs=runs, blobs=adapters.blobs),
             steps=ReadSteps(runs=runs, blobs=adapters.blobs),
+            trace=AnswerTrace(runs=runs, read=read_spans),
+            export_runs=export_runs,
+            export_spans=export_spans,
             spend=ReadSpending(runs=runs),
             continue_below_ceilings=ContinueBelowCeilings(runs=runs, meter=meter, send=send, clock=clock),
         )

@@ -8,8 +8,26 @@ import httpx
 import pytest
 
 from rota_common.clock import now
+from rota_common.errors import Transient
+from rota_common.runtime.traces import run_span
 from rota_common.testing.in_memory_bus import InMemoryBus
-from rota_contracts.catalog import LIST_EXECUTIONS, READ_EXECUTION, READ_SPEND, READ_TRAIL
+from rota_contracts.catalog import (
+    LIST_EXECUTIONS,
+    READ_DELIVERY,
+    READ_EXECUTION,
+    READ_SPEND,
+    READ_TRACE,
+    READ_TRAIL,
+)
+from rota_contracts.messages.delivery import (
+    AttemptDetail,
+    ChannelResult,
+    DeliveryContext,
+    DeliveryReply,
+    DeliveryType,
+    ReadDelivery,
+    TargetDetail,
+)
 from rota_contracts.messages.execution import (
     ExecStatus,
     Execution,
@@ -22,6 +40,7 @@ from rota_contracts.messages.execution import (
     TaskStatus,
 )
 from rota_contracts.messages.run_history import Intervention
+from rota_contracts.messages.run_trace import ReadTrace, SpanKind, TraceReply, TraceSpan
 from rota_contracts.messages.run_trail import ReadTrail, TrailReply, TrailStep
 from rota_contracts.messages.spend import ReadSpend, SpendBy, SpendReply, SpendRow
 from rota_contracts.messages.text import Text
@@ -164,6 +183,39 @@ async def test_a_trail_is_read_by_those_who_read_executions(acme: Gateway) -> No
         for path in ("e2/trail", "e1/trail?step=2", "e1/trail?step=0")
     ]
     assert missing == [404, 404, 422]
+
+
+async def test_a_trace_is_that_of_the_run_with_its_attempts_at_delivery(acme: Gateway) -> None:  # F19
+    run = TraceSpan(
+        trace_id="a" * 32, span_id=run_span("e1"), name="run", kind=SpanKind.RUN, started_at=AT, ended_at=AT
+    )
+    context = DeliveryContext(member_id="leader", execution_id="e1", trigger_type=TriggerType.EVENT, team_id="acme")
+    result = ChannelResult(type=DeliveryType.WEBHOOK, target="https://a.example", success=True, delivery_id="d1")
+    failed = AttemptDetail(at=AT, ok=False, latency_ms=50, error="token=abc-123")
+    attempts = [failed, failed.model_copy(update={"ok": True, "error": None})]
+    delivery = DeliveryReply(request_id="r1", context=context, targets=[TargetDetail(result=result, attempts=attempts)])
+    away = [Transient("away")]
+
+    async def read(question: ReadTrace) -> TraceReply:
+        return TraceReply(found=question.execution_id == "e1", trace_id="a" * 32, spans=[run])
+
+    async def read_delivery(question: ReadDelivery) -> DeliveryReply:
+        if away:
+            raise away.pop()
+        return delivery
+
+    acme.bus.answer(READ_TRACE, read)
+    acme.bus.answer(READ_DELIVERY, read_delivery)
+    alone = await acme.call("GET", "/v1/teams/acme/executions/e1/trace")
+    assert [span["name"] for span in alone.json()["spans"]] == ["run"]
+    found = await acme.call("GET", "/v1/teams/acme/executions/e1/trace")
+    own, *below = found.json()["spans"]
+    assert [(span["name"], span["error"]) for span in below] == [
+        ("deliver webhook", "token=[REDACTED]"),
+        ("deliver webhook", None),
+    ]
+    assert {(span["parent_id"], span["trace_id"]) for span in below} == {(own["span_id"], "a" * 32)}
+    assert error_of(await acme.call("GET", "/v1/teams/acme/executions/e2/trace")) == (404, "execution_not_found")
 
 
 async def test_executions_are_read_from_the_executor(acme: Gateway, executor: Executor) -> None:  # TG-21

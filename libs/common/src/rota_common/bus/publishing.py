@@ -96,7 +96,7 @@ class Publish:
             time=self._clock(),
             data=data,
             cause=cause,
-            traceparent=traces.child(traceparent),
+            traceparent=traces.continued(traceparent, cause=cause),
         )
 
     async def observe(self, channel: Channel[P], data: P) -> None:

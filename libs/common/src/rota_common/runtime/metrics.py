@@ -23,6 +23,11 @@ FORGOTTEN = Counter("rota_forgotten_total", "Entries removed when a robot's rete
 MODEL_CALLS = Counter("rota_model_calls_total", "Calls of models, by outcome.", ["team", "model", "outcome"])
 MODEL_TOKENS = Counter("rota_model_tokens_total", "Tokens that went in and came out.", ["team", "model", "direction"])
 MODEL_COST = Counter("rota_model_cost_total", "Cost of calls, in its currency.", ["team", "model", "currency"])
+SPANS = Counter(
+    "rota_spans_total",
+    "Spans of traces, by outcome: sent, or lost because of a full queue, a receiver that is away, or a refusal.",
+    ["service", "outcome"],
+)
 READY = Gauge("rota_ready", "1 while the service is ready.", ["service"])
 
 STREAM_BYTES = Gauge("rota_stream_bytes", "Bytes that a stream or bucket of NATS holds.", ["stream"])

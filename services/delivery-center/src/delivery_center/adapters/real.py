@@ -20,6 +20,7 @@ from delivery_center.ports import Adapters, Channel, Files, MailCounts, Suppress
 from delivery_center.settings import Settings
 from rota_common.bus.robots import Robots
 from rota_common.runtime.service import Service
+from rota_common.spans.httpx_receiver import receiver_of
 from rota_common.stores.attachments import Attachments
 from rota_common.stores.blobs import Blobs
 from rota_common.stores.mongo import Mongo
@@ -53,6 +54,7 @@ def real(settings: Settings, service: Service, environ: Mapping[str, str]) -> Ad
             DeliveryType.EMAIL: email_channel(settings, files, suppressions, counts, environ),
             DeliveryType.WEBHOOK: webhook_channel(settings, client, asked_of_the_gateway(service.ask)),
         },
+        spans=receiver_of(settings),
     )
 
 

@@ -1,7 +1,7 @@
 """Attempts: send a delivery to several targets at once, each within its timeout, and record the outcomes."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -21,6 +21,7 @@ from delivery_center.domain.retry_policy import (
     TransientFailure,
     record,
 )
+from delivery_center.domain.spans import context_of, span_of
 from delivery_center.domain.target_health import instant
 from delivery_center.ports import Channel, Files, Gone, NotAttempted, Texts
 from delivery_center.targets.circuit_breakers import CircuitBreakers
@@ -28,6 +29,7 @@ from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime.logs import logger
 from rota_contracts.messages.delivery import DeliveryPermission, DeliveryType, Permission
+from rota_contracts.messages.run_trace import TraceSpan
 from rota_contracts.messages.trigger import ExecutorMode
 from rota_contracts.robots.robot import Robot
 
@@ -44,7 +46,7 @@ class DeliveryPayload:
 @dataclass(frozen=True, kw_only=True)
 class AttemptTargets:
     """`recording` replaces every channel unless the mode is standard. `timeout`: seconds of one attempt; `timeouts`
-    those of channels that need longer.
+    those of channels that need longer. `export` gets the span of each attempt, and returns at once.
 
     In standard mode a target isn't attempted once its execution is stopped or paused (unless it is a replay), nor while
     it is disabled, its circuit is open, or it is busy.
@@ -61,6 +63,7 @@ class AttemptTargets:
     policy: RetryPolicy
     timeout: float
     timeouts: Mapping[DeliveryType, float] = field(default_factory=dict)
+    export: Callable[[Sequence[TraceSpan]], None] | None = None
 
     async def read(self, delivery: Delivery, robot: Robot) -> DeliveryPayload:
         """Raises Permanent if the content can't be read."""
@@ -122,7 +125,7 @@ class AttemptTargets:
             body=payload.body,
             context=delivery.context,
             robot=payload.robot,
-            traceparent=delivery.traceparent,
+            traceparent=context_of(delivery, target),
             replay_of=delivery.replay_of,
             attachments=payload.attachments,
         )
@@ -130,6 +133,8 @@ class AttemptTargets:
         latency_ms = round((perf_counter() - started) * 1000)
         attempted = record(target, outcome, at=at, latency_ms=latency_ms, now=self.clock(), policy=self.policy)
         _log(delivery, attempted)
+        if self.export is not None:
+            self.export([span_of(delivery, attempted)])
         return attempted, outcome
 
     async def _send(self, mode: ExecutorMode, target: Target, outgoing: OutgoingMessage) -> Outcome:

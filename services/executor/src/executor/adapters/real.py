@@ -22,6 +22,7 @@ from executor.ports import Adapters
 from executor.settings import Settings
 from rota_common.bus.robots import Robots
 from rota_common.runtime.service import Service
+from rota_common.spans.httpx_receiver import receiver_of
 from rota_common.stores.attachments import Attachments
 from rota_common.stores.blobs import Blobs
 from rota_common.stores.mongo import Mongo
@@ -61,5 +62,6 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
         budget=budget,
         prices=LitellmPrices(model),
         hooks=load_hooks(settings.hooks),
+        spans=receiver_of(settings),
         close=close,
     )

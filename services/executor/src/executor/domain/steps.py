@@ -1,5 +1,6 @@
 """Steps of an execution. Plain data; their outcomes are in `outcomes`."""
 
+import re
 from dataclasses import dataclass
 
 from executor.domain.run import Merge
@@ -172,3 +173,13 @@ def _about_task(step: RunTurn | BeginCalls | MakeCalls | CheckRules | RequestVer
             return f"check rules of turn {conversation.turn}"
         case RequestVerdict(_, _, _, conversation):
             return f"request verdict on turn {conversation.turn}"
+
+
+_ASKS_MODEL = re.compile(
+    r"(ask \w+|.*: (turn \d+, iteration \d+|compact up to turn \d+, round \d+)) \([0-9a-f]{8}\)", re.DOTALL
+)
+
+
+def asks_model(described: str) -> bool:
+    """Is it a step that asks a model, by its line in the journal?"""
+    return _ASKS_MODEL.fullmatch(described) is not None

@@ -72,11 +72,12 @@ def _step(number: int, entry: JournalEntry, reply: str, words: str, *, limit: in
         calls=[excerpt(call, limit) for call in calls[:CALLS]],
         characters=len(said.text),
         call=entry.call,
-        asked=_asked(entry),
+        asked=asked_of(entry),
     )
 
 
-def _asked(entry: JournalEntry) -> list[ModelCall]:
+def asked_of(entry: JournalEntry) -> list[ModelCall]:
+    """Calls of other agents that belong to an entry: judges, the learner."""
     if entry.kind not in ASKING:
         return []
     made: Any = TypeAdapter(OUTCOMES[entry.kind]).validate_python(entry.data)

@@ -219,7 +219,7 @@ class RunWorker:
                     notes=result.problems,
                     call=result.call,
                 )
-                await self.publisher.step_finished(run, result.outcome)
+                await self.publisher.step_finished(run, result.outcome, result.reply)
                 if costs and saving.needed_after(run, result.outcome):
                     run = await self.runs.save(run, epoch)
         except StepCancelled:

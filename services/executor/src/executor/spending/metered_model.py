@@ -92,8 +92,9 @@ class MeteredModel:
             raise
         finally:
             cost = price.cost(call.usage) if price and call.usage else None
-            of = {"agent": self.payer.agent, "connector": connector.id, "seconds": round(monotonic() - began, 3)}
-            call = call.model_copy(update={**of, "cost": cost, "currency": price.currency if price else ""})
+            of = {"agent": self.payer.agent, "connector": connector.id, "provider": connector.type}
+            call = call.model_copy(update={**of, "seconds": round(monotonic() - began, 3)})
+            call = call.model_copy(update={"cost": cost, "currency": price.currency if price else ""})
             await self.meter.observe(self.payer, prompt, outcome, call)
         return reply.model_copy(update={"call": call}) if reply.call else reply
 

@@ -4,11 +4,14 @@ from typing import Annotated
 
 from fastapi import Query
 
+from rota_common.errors import Transient
 from rota_common.redaction import model_without_credentials
-from rota_contracts.catalog import LIST_EXECUTIONS, READ_DELIVERY, READ_EXECUTION, READ_TRAIL, REPLAY
+from rota_common.spans.delivery_spans import spans_of
+from rota_contracts.catalog import LIST_EXECUTIONS, READ_DELIVERY, READ_EXECUTION, READ_TRACE, READ_TRAIL, REPLAY
 from rota_contracts.messages.delivery import DeliveryReply, ReadDelivery
 from rota_contracts.messages.execution import ExecStatus, Execution, ExecutionPage, ListExecutions, ReadExecution
 from rota_contracts.messages.replay import ReplayExecution, ReplayReply
+from rota_contracts.messages.run_trace import ReadTrace, TraceReply
 from rota_contracts.messages.run_trail import ReadTrail, TrailReply
 from rota_contracts.model import Name
 from trigger_gateway import rpc
@@ -69,6 +72,23 @@ async def read_trail(
     if step is not None and not read.steps:
         raise NotFound("step_not_found", f"execution {execution_id} has no step {step}: the trail numbers them from 1")
     return model_without_credentials(read)
+
+
+@router.get(
+    "/executions/{execution_id}/trace",
+    summary="Read an execution's trace: its spans, from its start to its delivery",
+)
+async def read_trace(team: Name, execution_id: str, use: UseCasesDep) -> TraceReply:
+    """Attempts at delivery are left out while the delivery-center doesn't answer."""
+    read = await rpc.call(use.ask, READ_TRACE, ReadTrace(team_id=team, execution_id=execution_id))
+    if not read.found:
+        raise NotFound("execution_not_found", f"team {team} has no execution {execution_id}: it may still be queued")
+    try:
+        delivery = await rpc.call(use.ask, READ_DELIVERY, ReadDelivery(team_id=team, execution_id=execution_id))
+    except Transient:
+        delivery = DeliveryReply()
+    spans = [*read.spans, *spans_of(delivery, trace_id=read.trace_id)]
+    return model_without_credentials(read.model_copy(update={"spans": spans}))
 
 
 @router.post(

@@ -11,6 +11,7 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
             "list_executions",
             "read_execution",
             "read_trail",
+            "read_trace",
             "read_spend",
             "read_delivery",
             "read_trigger",

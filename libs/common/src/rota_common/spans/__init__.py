@@ -1,0 +1,1 @@
+"""Spans of traces: their form for OpenTelemetry, and their export."""

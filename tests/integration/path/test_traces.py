@@ -1,0 +1,115 @@
+"""The trace of a run: one from its trigger to its delivery, at a receiver of OTLP; and a receiver that is no help."""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import pytest
+
+from rota.signing import signed_event
+from rota_common.clock import now
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.runtime.metrics import SPANS
+from rota_common.runtime.service import Runtime
+from rota_common.runtime.traces import run_span
+from rota_common.testing.openai_server import OpenAIServer, openai_server
+from rota_common.testing.otlp_receiver import OtlpReceiver, otlp_receiver
+from rota_contracts.messages.execution import ExecStatus, Execution
+from tests.integration.path.harness import LEAD, SOURCE, System, a_system, example
+from tests.integration.path.test_real_model import untidy
+
+TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+USED = ("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens")
+
+
+@pytest.fixture
+async def receiver(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[OtlpReceiver]:
+    async with otlp_receiver() as made:
+        monkeypatch.setenv("ROTA_OTLP_ENDPOINT", made.url)
+        monkeypatch.setenv("ROTA_OTLP_TIMEOUT", "0.5")
+        yield made
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[OpenAIServer]:
+    async with openai_server(untidy) as made:
+        yield made
+
+
+def a_system_with(
+    model: OpenAIServer, folder: Path, nats: EmbeddedServer, mongo_url: str, prefix: str
+) -> AbstractAsyncContextManager[System]:
+    environ = {"OPENAI_API_KEY": "sk-of-the-test", "OPENAI_BASE_URL": model.url, "OPENAI_MODEL": "scripted"}
+    servers = {"nats_url": nats.url, "mongo_url": mongo_url, "mongo_prefix": prefix}
+    runtime = Runtime(fetch_timeout=0.3)
+    return a_system(folder / "rota", **servers, runtime=runtime, connector="openai", environ=environ)
+
+
+async def run_of_a_lead(system: System) -> Execution:
+    """The run of an event whose sender is in a trace."""
+    await system.api.create_robot(example("lead-processor", system.hooks.url))
+    body, headers = signed_event(
+        system.environ["IN_SECRET"], message_id="msg_1", at=now(), type="lead.created", data=LEAD
+    )
+    headers |= {"traceparent": f"00-{TRACE}-{SPAN}-01"}
+    started = await system.api.hook(system.team, SOURCE, body, headers)
+    return await system.ended(started["triggers"][0])
+
+
+async def test_one_trace_leads_from_the_trigger_to_the_delivery_with_all_tokens(
+    receiver: OtlpReceiver,
+    model: OpenAIServer,
+    tmp_path: Path,
+    nats: EmbeddedServer,
+    mongo_url: str,
+    mongo_prefix: str,
+) -> None:  # F19 CL-24
+    async with a_system_with(model, tmp_path, nats, mongo_url, mongo_prefix) as system:
+        over = await run_of_a_lead(system)
+        assert over.status is ExecStatus.COMPLETED, over.error
+        root_id, delivered = run_span(over.execution_id), over.delivery
+        assert delivered is not None
+        targets = len(delivered.results)
+        await receiver.until(
+            lambda it: (
+                root_id in it.spans and sum(span.name.startswith("deliver ") for span in it.spans.values()) >= targets
+            )
+        )
+        shown = await system.api.trace(over.execution_id)
+    root, spans = receiver.spans[root_id], list(receiver.spans.values())
+    assert {span.trace_id for span in spans} == {TRACE}
+    assert (root.parent_id, root.service) == (SPAN, "executor")
+    below = [span for span in spans if span is not root]
+    assert {span.parent_id for span in below} == {root_id}
+    assert {span.attributes["rota.execution_id"] for span in spans} == {over.execution_id}
+    assert {span.service for span in spans if span.name.startswith("deliver ")} == {"delivery-center"}
+    models = [span for span in below if span.name.startswith("chat ")]
+    sums = [sum(span.attributes.get(name, 0) for span in models) for name in USED]
+    assert sums == [root.attributes[name] for name in USED] == [over.usage.tokens_in, over.usage.tokens_out]
+    assert sums[0] > 0
+    assert len(models) == over.usage.calls
+    assert {span["span_id"] for span in shown["spans"]} == set(receiver.spans)
+
+
+@pytest.mark.parametrize("fault", ["slow", "away"])
+async def test_a_receiver_that_is_no_help_holds_up_no_run_and_what_is_lost_is_counted(
+    fault: str,
+    receiver: OtlpReceiver,
+    model: OpenAIServer,
+    tmp_path: Path,
+    nats: EmbeddedServer,
+    mongo_url: str,
+    mongo_prefix: str,
+) -> None:  # CL-24
+    receiver.silent, receiver.status = fault == "slow", 503
+    lost = SPANS.labels("executor", "lost: unreachable")._value
+    before = lost.get()
+    async with a_system_with(model, tmp_path, nats, mongo_url, mongo_prefix) as system:
+        over = await run_of_a_lead(system)
+        assert over.status is ExecStatus.COMPLETED, over.error
+        await receiver.until(lambda it: it.requests >= 3)  # of both services, and again
+        assert await system.stack.problems() == {}
+        shown = await system.api.trace(over.execution_id)
+    executors = [span for span in shown["spans"] if span["kind"] != "delivery"]
+    assert lost.get() - before == len(executors)
+    assert receiver.spans == {}

@@ -16,6 +16,7 @@ class Settings(ServiceSettings):
     connectors_dir: Path | None = None
     agents_dir: Path | None = None
     mcp_dir: Path | None = None
+    skills_dir: Path | None = Field(default=None, description="folder of skills, <name>/SKILL.md each")
     ceilings_file: Path | None = Field(default=None, description="YAML: what each team's calls of models may take")
     slots: int = 64
     capacity: int = Field(default=100, ge=1)

@@ -37,6 +37,11 @@ from executor.steps.models import Models
 from executor.steps.questions import Questions
 from executor.steps.show_media import ShowMedia
 from executor.steps.step_runner import StepRunner
+from executor.tools.files import FileTools
+from executor.tools.registry import Registry
+from executor.tools.robot_tools import RobotTools
+from executor.tools.searches import SearchTools
+from executor.tools.skills import Skills
 from rota_common.runtime.service import Service
 
 
@@ -78,6 +83,7 @@ class UseCases:
         )
         models = Models(connectors=connectors, real=adapters.model, rehearsal=adapters.rehearsal, meter=meter)
         publisher = EventPublisher(publish=publish, blobs=adapters.blobs, clock=clock)
+        built_in = _built_in(adapters, settings, service)
         run_step = StepRunner(
             models=models,
             agents=agents,
@@ -90,8 +96,11 @@ class UseCases:
             publish_piece=publisher.answer_piece,
             calls=CallRunner(
                 blobs=adapters.blobs,
-                real=Toolset(adapters.tools, adapters.processes),
-                recording=Toolset(adapters.recording_tools, adapters.recording_processes),
+                real=Toolset(RobotTools(mcp=adapters.tools, registry=built_in), adapters.processes),
+                recording=Toolset(
+                    RobotTools(mcp=adapters.recording_tools, registry=built_in, recorded=True),
+                    adapters.recording_processes,
+                ),
             ),
         )
         worker = RunWorker(
@@ -134,3 +143,9 @@ class UseCases:
             spend=ReadSpending(runs=runs),
             continue_below_ceilings=ContinueBelowCeilings(runs=runs, meter=meter, send=send, clock=clock),
         )
+
+
+def _built_in(adapters: Adapters, settings: Settings, service: Service) -> Registry:
+    files = FileTools(ask=service.ask, files=adapters.files)
+    searches = SearchTools(ask=service.ask, skills=Skills(settings.skills_dir))
+    return Registry({**files.works(), **searches.works()})

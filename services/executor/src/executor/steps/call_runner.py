@@ -74,7 +74,7 @@ class CallRunner:
         toolset = self.toolset(run)
         try:
             if use.server is not None:
-                answer: str | None = await toolset.tools.call(use, team=run.execution.team_id)
+                answer: str | None = await toolset.tools.call(use, team=run.execution.team_id, robot=run.robot)
             else:
                 process = run.robot.process(use.name)
                 seconds = duration(process.timeout).total_seconds() if process else PROCESS_TIMEOUT_S

@@ -46,9 +46,10 @@ from executor.steps.gather_situation import GatherSituation
 from executor.steps.in_context import ASKS_A_PERSON, in_context
 from executor.steps.in_window import InWindow
 from executor.steps.keep_texts import keep_output, keep_reply
-from executor.steps.look_up import ROUNDS, look_up, tools_to_look_up
+from executor.steps.look_up import ROUNDS, look_up
 from executor.steps.merge_goals import MergeGoals
 from executor.steps.models import Models
+from executor.steps.offer_tools import tools_for_task, tools_to_look_up
 from executor.steps.questions import Questions
 from executor.steps.read_texts import read_texts, wanted_texts
 from executor.steps.show_media import ShowMedia
@@ -183,7 +184,7 @@ class StepRunner:
         closing = step.iteration >= cap
         model, connector = self._model(run, agent)
         within = InWindow(run, step, model, connector)
-        tools = within.tools(() if closing else await tools_to_look_up(mine, run.robot, agent))
+        tools = within.tools(() if closing else await tools_to_look_up(mine, run, agent))
         messages = for_phase(
             run,
             step.phase,
@@ -204,8 +205,8 @@ class StepRunner:
         reply = in_context(*asked, tools)
         found = understand(reply, tools)
         if found.calls and tools:
-            team, thinking = run.execution.team_id, thinking_of(reply)
-            looked = await look_up(mine, found, tools, step_id=step.step_id, team=team, thinking=thinking)
+            thinking = thinking_of(reply)
+            looked = await look_up(mine, found, tools, step_id=step.step_id, robot=run.robot, thinking=thinking)
             return StepResult(looked, call=reply.call)
         return await self._interpret(run, step, reply, ())
 
@@ -220,7 +221,7 @@ class StepRunner:
         model, connector = self._model(run, agent)
         within = InWindow(run, step, model, connector)
         without = closing or is_last_attempt(run)
-        mine = within.tools(() if without else await self._tools_of(run, agent))
+        mine = within.tools(() if without else await tools_for_task(self.calls.toolset(run).tools, run, task, agent))
         tools = [*mine, ASK_PERSON] if self._may_ask(run, task, closing) else mine
         build = partial(
             for_task,
@@ -291,8 +292,3 @@ class StepRunner:
 
     def _model(self, run: Run, agent: Agent) -> tuple[Model, Connector]:
         return self.models.choose(run.execution.executor_mode, agent.connector, payer=payer_of(run, agent.id))
-
-    async def _tools_of(self, run: Run, agent: Agent) -> Sequence[Tool]:
-        """The robot's tools that this assistant may use."""
-        tools = await self.calls.toolset(run).tools.list(run.robot)
-        return [tool for tool in tools if agent.may_use(tool)]

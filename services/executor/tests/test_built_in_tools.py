@@ -28,6 +28,7 @@ from rota_common.testing.samples import NOON
 from rota_contracts.catalog import LIST_FILES, READ_FILE, RECALL, WRITE_FILE
 from rota_contracts.messages.attachment import wrap
 from rota_contracts.messages.conversation import ToolUse
+from rota_contracts.messages.learning import LessonType
 from rota_contracts.messages.memory import MemoryEntry, Recall, RecalledEntry, RecallReply, SharedEntry, SharedMatch
 from rota_contracts.messages.workspace import (
     FileInfo,
@@ -52,13 +53,10 @@ class Memory:
         self.away = False
 
     def serve(self, bus: InMemoryBus) -> None:
-        for question, answer in (
-            (WRITE_FILE, self.write),
-            (READ_FILE, self.read),
-            (LIST_FILES, self.list),
-            (RECALL, self.recall),
-        ):
-            bus.answer(question, answer)
+        bus.answer(WRITE_FILE, self.write)
+        bus.answer(READ_FILE, self.read)
+        bus.answer(LIST_FILES, self.list)
+        bus.answer(RECALL, self.recall)
 
     async def write(self, request: WriteFile) -> FileReply:
         self._ask(request)
@@ -77,7 +75,7 @@ class Memory:
 
     async def recall(self, request: Recall) -> RecallReply:
         self._ask(request)
-        lesson = MemoryEntry(id="1", type="insight", content="Ann likes short mails", created_at=NOON)
+        lesson = MemoryEntry(id="1", type=LessonType.INSIGHT, content="Ann likes short mails", created_at=NOON)
         shared = SharedEntry(collection="policies", id="discounts", content="At most 5 %", updated_at=NOON)
         return RecallReply(entries=[RecalledEntry(entry=lesson, score=1)], shared=[SharedMatch(entry=shared, score=1)])
 
@@ -94,11 +92,13 @@ class World:
     """The tools of a robot over scripted MCP tools, an attachment store, and a memory."""
 
     def __init__(self, mcp: Sequence[Tool] = (LOOKUP,), *, skills: Path | None = None) -> None:
-        self.bus, self.memory, self.files = InMemoryBus(), Memory(), InMemoryFiles()
+        self.bus, self.files = InMemoryBus(), InMemoryFiles()
+        self.memory = Memory()
         self.memory.serve(self.bus)
         self.mcp = ScriptedTools(mcp)
-        files = FileTools(ask=self.bus.ask, files=self.files)
-        searches = SearchTools(ask=self.bus.ask, skills=Skills(skills))
+        ask: Any = self.bus.ask
+        files = FileTools(ask=ask, files=self.files)
+        searches = SearchTools(ask=ask, skills=Skills(skills))
         self.tools = RobotTools(mcp=self.mcp, registry=Registry({**files.works(), **searches.works()}))
 
     async def call(self, tool: str, /, robot: Robot | None = None, **arguments: Any) -> str:
@@ -145,7 +145,7 @@ async def test_an_assistant_writes_a_file_under_another_tools_usual_name() -> No
     model = ScriptedModel(calls(("filewrite", {"path": "plan.md", "content": "1. ask Ann"})), "done")
     shop = world.harness(model, agent=parse("experts.writer", '---\nteams: ["*"]\ntools: [write_file]\n---\nWrite.'))
     run = await shop.task_done(with_tasks(a_task(1, executor_id="experts.writer"), robot=having(*ALL)))
-    assert [tool.name for tool in model.prompts[0].tools if tool.server == BUILT_IN] == ["write_file"]
+    assert [tool.name for tool in model.prompts[0].tools] == ["write_file", "ask_person"]
     assert world.memory.contents == {"plan.md": "1. ask Ann"}
     (written,) = world.memory.asked
     assert (written.team_id, written.member_id) == (run.execution.team_id, run.execution.member_id)

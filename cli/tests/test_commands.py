@@ -153,6 +153,7 @@ def test_all_commands_are_there() -> None:
             "targets disable",
         ),
         *("suppressions", "suppressions add", "suppressions remove"),
+        *("files ls", "files cat", "files put", "files rm"),
         *("nats-config", "feed-clients add", "feed-clients list", "feed-clients remove", "feed-clients rewind"),
         "feed-clients reload",
     }

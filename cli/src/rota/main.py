@@ -17,6 +17,7 @@ from rota.commands import (
     doctor,
     executions,
     feed_clients,
+    files,
     intervene,
     keys,
     knowledge,
@@ -71,6 +72,7 @@ for name, commands in (
     ("suppressions", suppressions.app),
     ("kb", knowledge.app),
     ("attachments", attachments.app),
+    ("files", files.app),
     ("dead", dead.app),
     ("webhook", webhook.app),
 ):

@@ -33,6 +33,7 @@ from rota_contracts.messages import (
     targets,
     trigger,
     validation,
+    workspace,
 )
 from rota_contracts.model import Part, Payload
 
@@ -201,6 +202,10 @@ SEARCH_SHARED   = question("search_shared",   memory.SearchShared,      memory.S
 READ_SECRETS    = question("read_secrets",    secrets.ReadSecrets,      secrets.SecretsReply,         to="trigger-gateway", asked_by="delivery-center executor", timeout=2)
 RESERVE_ATTACHMENT = question("reserve_attachment", attachment.ReserveAttachment, attachment.ReserveReply, to="trigger-gateway", asked_by="executor", timeout=2)
 FORGET          = question("forget",          memory.Forget,            memory.ForgetReply,           to="memory",    asked_by="learner", timeout=10)
+WRITE_FILE      = question("write_file",      workspace.WriteFile,      workspace.FileReply,          to="memory",    asked_by="executor trigger-gateway")
+READ_FILE       = question("read_file",       workspace.ReadFile,       workspace.FileReply,          to="memory",    asked_by="executor trigger-gateway")
+LIST_FILES      = question("list_files",      workspace.ListFiles,      workspace.FileList,           to="memory",    asked_by="executor trigger-gateway")
+DELETE_FILE     = question("delete_file",     workspace.DeleteFile,     workspace.FileReply,          to="memory",    asked_by="executor trigger-gateway")
 # fmt: on
 
 

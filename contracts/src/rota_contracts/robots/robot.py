@@ -133,6 +133,18 @@ def model_process(name: str, models: Collection[str]) -> ProcessResource | None:
         return None
 
 
+class BuiltInTool(StrEnum):
+    """Tools that Rota itself has for its robots, without an MCP server."""
+
+    READ_FILE = "read_file"
+    WRITE_FILE = "write_file"
+    LIST_FILES = "list_files"
+    SKILL_SEARCH = "skill_search"
+    MCP_TOOL_SEARCH = "mcp_tool_search"
+    MEMORY_SEARCH = "memory_search"
+    ATTACH = "attach"
+
+
 PhaseAgents = dict[Literal["inspiration", "goals", "tasks", "run", "validation", "delivery", "learning", "dedup"], str]
 
 
@@ -142,6 +154,7 @@ class Resources(Part):
     phases: PhaseAgents = Field(default={}, description="the agent of a phase; default rota.<phase>")
     agents: list[str] = []
     mcp: list[MCPServer] = []
+    tools: list[BuiltInTool] = Field(default=[], description="built-in tools, by name")
     processes: list[ProcessResource] = []
 
 

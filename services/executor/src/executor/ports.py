@@ -43,7 +43,7 @@ class ToolFailed(Exception):
 
 
 class Tools(Protocol):
-    """The MCP servers that are configured here."""
+    """The tools of robots."""
 
     async def list(self, robot: Robot) -> Sequence[Tool]:
         """The tools that this robot may use, of those of its servers that are configured here and answer; by name."""
@@ -53,8 +53,9 @@ class Tools(Protocol):
         """Why servers that the robot names gave no tools at the last listing; for people."""
         ...
 
-    async def call(self, use: ToolUse, *, team: str, timeout: float | None = None) -> str:
-        """Call `use.tool` of `use.server` once, in the team's name; returns its answer as text. Raises NotBegun, or
+    async def call(self, use: ToolUse, *, team: str, robot: Robot | None = None, timeout: float | None = None) -> str:
+        """Call `use.tool` of `use.server` once, in the team's name, and for a built-in tool the robot's; returns its
+        answer as text. Raises NotBegun, or
         ToolFailed, also for a server that isn't for this team."""
         ...
 

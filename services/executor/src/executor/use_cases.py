@@ -43,6 +43,11 @@ from executor.steps.notify_hooks import NotifyHooks
 from executor.steps.questions import Questions
 from executor.steps.show_media import ShowMedia
 from executor.steps.step_runner import StepRunner
+from executor.tools.files import FileTools
+from executor.tools.registry import Registry
+from executor.tools.robot_tools import RobotTools
+from executor.tools.searches import SearchTools
+from executor.tools.skills import Skills
 from rota_common.runtime.service import Service
 from rota_common.spans.export_spans import ExportSpans
 
@@ -101,6 +106,7 @@ class UseCases:
             verbose=content is Content.VERBOSE,
             on_end=export_runs.finished,
         )
+        built_in = _built_in(adapters, settings, service)
         run_step = StepRunner(
             models=models,
             agents=agents,
@@ -113,8 +119,11 @@ class UseCases:
             publish_piece=publisher.answer_piece,
             calls=CallRunner(
                 blobs=adapters.blobs,
-                real=Toolset(adapters.tools, adapters.processes),
-                recording=Toolset(adapters.recording_tools, adapters.recording_processes),
+                real=Toolset(RobotTools(mcp=adapters.tools, registry=built_in), adapters.processes),
+                recording=Toolset(
+                    RobotTools(mcp=adapters.recording_tools, registry=built_in, recorded=True),
+                    adapters.recording_processes,
+                ),
             ),
             hooks=HookedPrompts(chain=chain, models=models, blobs=adapters.blobs),
         )
@@ -162,3 +171,9 @@ class UseCases:
             spend=ReadSpending(runs=runs),
             continue_below_ceilings=ContinueBelowCeilings(runs=runs, meter=meter, send=send, clock=clock),
         )
+
+
+def _built_in(adapters: Adapters, settings: Settings, service: Service) -> Registry:
+    files = FileTools(ask=service.ask, files=adapters.files)
+    searches = SearchTools(ask=service.ask, skills=Skills(settings.skills_dir))
+    return Registry({**files.works(), **searches.works()})

@@ -1,12 +1,14 @@
 """The ports of the memory."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from memory.domain import KnowledgeBase, Owner, Shelf
+from memory.workspace import Decide, File
 from rota_contracts.messages.memory import MemoryEntry, RecalledEntry, SharedEntry, SharedMatch
+from rota_contracts.messages.workspace import FileInfo
 from rota_contracts.robots.robot import Robot
 
 Vector = list[float]
@@ -83,6 +85,28 @@ class KnowledgeBases(Protocol):
     async def find(self, owner: Owner) -> KnowledgeBase | None: ...
 
 
+class Workspaces(Protocol):
+    """The files of all robots. Every call is about one robot alone; its change and what it counts are one."""
+
+    async def find(self, owner: Owner, path: str) -> File | None: ...
+
+    async def list(self, owner: Owner) -> list[FileInfo]:
+        """All of them, by path."""
+        ...
+
+    async def write(self, owner: Owner, path: str, decide: Decide) -> File:
+        """Store what `decide` makes of the file that is there. What it raises ends the write without an effect."""
+        ...
+
+    async def remove(self, owner: Owner, path: str, allow: Callable[[File], None]) -> File | None:
+        """Remove a file unless `allow` raises; returns what it was, None if there is none."""
+        ...
+
+    async def clear(self, owner: Owner, *, up_to_rev: int) -> int:
+        """Remove the files that were last written up to this revision of the robot; returns the count."""
+        ...
+
+
 class Robots(Protocol):
     """The robots' definitions as they are now."""
 
@@ -96,5 +120,6 @@ class Adapters:
     entries: Entries
     shared: SharedEntries
     bases: KnowledgeBases
+    workspaces: Workspaces
     robots: Robots
     embedder: Embedder

@@ -150,7 +150,7 @@ class ScriptedTools:
     def problems(self, robot: Robot) -> Sequence[str]:
         return self.missing
 
-    async def call(self, use: ToolUse, *, team: str, timeout: float | None = None) -> str:
+    async def call(self, use: ToolUse, *, team: str, robot: Robot | None = None, timeout: float | None = None) -> str:
         self.calls.append(use)
         return await self._answer(use) if self._answer else f"{use.tool} answered"
 

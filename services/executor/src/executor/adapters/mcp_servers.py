@@ -10,6 +10,7 @@ import yaml
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from executor.agents.operator_files import ALL_TEAMS, OperatorFile, Teams
+from executor.domain.conversation.chat import BUILT_IN
 from rota_common.secrets import PREFIX, MissingSecret, resolve
 
 TIMEOUT_S = 60.0
@@ -105,6 +106,8 @@ def load_servers(folder: Path | None, environ: Mapping[str, str]) -> dict[str, S
         return {}
     if not folder.is_dir():
         raise MCPFileError(f"expected a folder of MCP servers (*.yaml) in ROTA_MCP_DIR, there is none at {folder}")
+    if (folder / f"{BUILT_IN}.yaml").exists():
+        raise MCPFileError(f"{BUILT_IN} is the name of the built-in tools: rename {BUILT_IN}.yaml of the MCP servers")
     return {path.stem: _server(path, environ) for path in sorted(folder.glob("*.yaml"))}
 
 

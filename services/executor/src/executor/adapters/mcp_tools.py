@@ -90,7 +90,7 @@ class McpTools:
         self._problems.pop((server_id, team), None)
         return tools
 
-    async def call(self, use: ToolUse, *, team: str, timeout: float | None = None) -> str:
+    async def call(self, use: ToolUse, *, team: str, robot: Robot | None = None, timeout: float | None = None) -> str:
         if use.server is None or use.server not in self._servers:
             raise ToolFailed(
                 f"there is no MCP server {use.server}: add {use.server}.yaml to the folder of ROTA_MCP_DIR"

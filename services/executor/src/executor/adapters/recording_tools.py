@@ -33,7 +33,7 @@ class RecordingTools:
     def problems(self, robot: Robot) -> Sequence[str]:
         return ()
 
-    async def call(self, use: ToolUse, *, team: str, timeout: float | None = None) -> str:
+    async def call(self, use: ToolUse, *, team: str, robot: Robot | None = None, timeout: float | None = None) -> str:
         return _recorded(tool=use.tool, arguments=use.arguments)
 
 

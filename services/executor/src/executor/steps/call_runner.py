@@ -5,8 +5,6 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from secrets import token_urlsafe
 
-from executor.agents.prompt_files import Agent
-from executor.domain.conversation.chat import Tool
 from executor.domain.conversation.made_files import made_by
 from executor.domain.outcomes import CallsBegun, NotCalled, Outcome, Promised, Used
 from executor.domain.planning.interpret import room
@@ -52,11 +50,6 @@ class CallRunner:
     def toolset(self, run: Run) -> Toolset:
         return self.real if run.execution.executor_mode is ExecutorMode.STANDARD else self.recording
 
-    async def tools_of(self, run: Run, agent: Agent) -> Sequence[Tool]:
-        """The robot's tools that this assistant may use."""
-        tools = await self.toolset(run).tools.list(run.robot)
-        return [tool for tool in tools if agent.may_use(tool)]
-
     def begin(self, run: Run, task: Task, uses: Sequence[ToolUse]) -> Outcome:
         return CallsBegun(task.id, list(uses), self._callbacks(run, uses))
 
@@ -81,7 +74,7 @@ class CallRunner:
         toolset = self.toolset(run)
         try:
             if use.server is not None:
-                answer: str | None = await toolset.tools.call(use, team=run.execution.team_id)
+                answer: str | None = await toolset.tools.call(use, team=run.execution.team_id, robot=run.robot)
             else:
                 process = run.robot.process(use.name)
                 seconds = duration(process.timeout).total_seconds() if process else PROCESS_TIMEOUT_S

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from pydantic_core import to_jsonable_python
 
-from executor.agents.prompt_files import Agent
 from executor.domain.answers.understand import Understood
 from executor.domain.conversation.chat import Tool
 from executor.domain.conversation.loop import uses_of
@@ -28,16 +27,12 @@ OUTPUT_LIMIT = 8_000
 """Characters of a reply, its own or a tool's, that are kept and shown to it."""
 
 
-async def tools_to_look_up(tools: Tools, robot: Robot, agent: Agent) -> Sequence[Tool]:
-    return [tool for tool in await tools.list(robot) if tool.idempotent and agent.may_use(tool)]
-
-
 THINKING_LIMIT = 100_000
 """Characters of reasoning that are kept with a round; signed reasoning can't be shortened."""
 
 
 async def look_up(
-    tools: Tools, reply: Understood, offered: Sequence[Tool], *, step_id: str, team: str, thinking: str = ""
+    tools: Tools, reply: Understood, offered: Sequence[Tool], *, step_id: str, robot: Robot, thinking: str = ""
 ) -> Outcome:
     """Make all calls of a reply at once; a failure is shown to the agent like any other answer."""
     uses = uses_of(reply.calls, offered, step_id=step_id)
@@ -47,16 +42,16 @@ async def look_up(
         problem = TOO_DEEP
     if problem:
         return Unusable(problem)
-    made = await asyncio.gather(*(_call(tools, use, team) for use in uses))
+    made = await asyncio.gather(*(_call(tools, use, robot) for use in uses))
     kept = Text(inline=thinking) if 0 < len(thinking) <= THINKING_LIMIT else None
     return LookedUp(Round(text=excerpt(reply.text, OUTPUT_LIMIT), thinking=kept, uses=list(made)))
 
 
-async def _call(tools: Tools, use: ToolUse, team: str) -> ToolUse:
+async def _call(tools: Tools, use: ToolUse, robot: Robot) -> ToolUse:
     if use.status is not ToolStatus.PENDING:
         return use
     try:
-        output = Text(inline=excerpt(await tools.call(use, team=team), OUTPUT_LIMIT))
+        output = Text(inline=excerpt(await tools.call(use, team=robot.team_id, robot=robot), OUTPUT_LIMIT))
     except (ToolFailed, Transient, Permanent) as error:
         return use.model_copy(update={"status": ToolStatus.FAILED, "error": str(error)})
     return use.model_copy(update={"status": ToolStatus.COMPLETED, "output": output})

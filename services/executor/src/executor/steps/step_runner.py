@@ -48,9 +48,10 @@ from executor.steps.hooked_prompts import HookedPrompts
 from executor.steps.in_context import ASKS_A_PERSON, in_context
 from executor.steps.in_window import InWindow
 from executor.steps.keep_texts import keep_output, keep_reply
-from executor.steps.look_up import ROUNDS, look_up, tools_to_look_up
+from executor.steps.look_up import ROUNDS, look_up
 from executor.steps.merge_goals import MergeGoals
 from executor.steps.models import Models
+from executor.steps.offer_tools import tools_for_task, tools_to_look_up
 from executor.steps.questions import Questions
 from executor.steps.read_texts import read_texts, wanted_texts
 from executor.steps.show_media import ShowMedia
@@ -186,7 +187,7 @@ class StepRunner:
         closing = step.iteration >= cap
         model, connector = self._model(run, agent, step)
         within = InWindow(run, step, model, connector, self.hooks)
-        tools = within.tools(() if closing else await tools_to_look_up(mine, run.robot, agent))
+        tools = within.tools(() if closing else await tools_to_look_up(mine, run, agent))
         messages = for_phase(
             run,
             step.phase,
@@ -207,8 +208,8 @@ class StepRunner:
         reply = in_context(*asked, tools)
         found = understand(reply, tools)
         if found.calls and tools:
-            team, thinking = run.execution.team_id, thinking_of(reply)
-            looked = await look_up(mine, found, tools, step_id=step.step_id, team=team, thinking=thinking)
+            thinking = thinking_of(reply)
+            looked = await look_up(mine, found, tools, step_id=step.step_id, robot=run.robot, thinking=thinking)
             return StepResult(looked, call=reply.call)
         return await self._interpret(run, step, reply, ())
 
@@ -223,7 +224,7 @@ class StepRunner:
         model, connector = self._model(run, agent, step)
         within = InWindow(run, step, model, connector, self.hooks)
         without = closing or is_last_attempt(run)
-        mine = within.tools(() if without else await self.calls.tools_of(run, agent))
+        mine = within.tools(() if without else await tools_for_task(self.calls.toolset(run).tools, run, task, agent))
         tools = [*mine, ASK_PERSON] if not closing and may_ask(run, task) else mine
         build = partial(
             for_task,

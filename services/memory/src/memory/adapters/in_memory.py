@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from math import sqrt
 
+from memory.adapters.in_memory_workspaces import InMemoryWorkspaces
 from memory.domain import KnowledgeBase, Owner, Shelf
 from memory.ports import Adapters, Vector
 from rota_contracts.messages.memory import MemoryEntry, RecalledEntry, SharedEntry, SharedMatch
@@ -118,6 +119,7 @@ def in_memory(*, entries: InMemoryEntries | None = None, robots: InMemoryRobots 
         entries=entries or InMemoryEntries(),
         shared=InMemorySharedEntries(),
         bases=InMemoryKnowledgeBases(),
+        workspaces=InMemoryWorkspaces(),
         robots=robots or InMemoryRobots(),
         embedder=HashingEmbedder(),
     )

@@ -1,6 +1,7 @@
 """The adapters of production."""
 
 from memory.adapters.mongo_knowledge_bases import MongoKnowledgeBases
+from memory.adapters.mongo_workspaces import MongoWorkspaces
 from memory.adapters.qdrant import Qdrant
 from memory.adapters.qdrant_entries import QdrantEntries
 from memory.adapters.qdrant_shared_entries import QdrantSharedEntries
@@ -22,7 +23,8 @@ def real(settings: Settings, service: Service) -> Adapters:
         dimensions=embedder.dimensions,
     )
     entries, shared = QdrantEntries(qdrant), QdrantSharedEntries(qdrant)
-    for hook in (embedder.load, qdrant.open, entries.prepare, shared.prepare):
+    workspaces = MongoWorkspaces(mongo)
+    for hook in (workspaces.prepare, embedder.load, qdrant.open, entries.prepare, shared.prepare):
         service.on_start(hook)
     service.probe("mongo", mongo.ping)
     service.probe("qdrant", qdrant.ping)
@@ -32,6 +34,7 @@ def real(settings: Settings, service: Service) -> Adapters:
         entries=entries,
         shared=shared,
         bases=MongoKnowledgeBases(mongo.database),
+        workspaces=workspaces,
         robots=Robots(service.bus),
         embedder=embedder,
     )

@@ -18,6 +18,7 @@ from trigger_gateway.http import (
     deliveries,
     events,
     executions,
+    files,
     interventions,
     knowledge,
     retries,
@@ -39,7 +40,7 @@ from trigger_gateway.use_cases import UseCases
 
 ROUTERS = (
     webhooks.router,
-    *(teams.admin, teams.team_keys, secrets.router, secrets.admin, sources.router, robots.router),
+    *(teams.admin, teams.team_keys, secrets.router, secrets.admin, sources.router, robots.router, files.router),
     *(
         runs.router,
         events.router,

@@ -27,13 +27,14 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
             "list_suppressions",
             "get_attachment",
         ),
+        *("list_files", "read_file"),
         "list_secrets",  # their names
     ),
     Role.MEMBER: (
         *("trigger", "intervene", "replay_execution", "retry_execution", "retry_executions", "search"),
         *("pause_execution", "resume_execution", "stop_execution"),
         *("replay_delivery", "replay_deliveries", "retry_delivery", "retry_deliveries"),
-        *("put_attachment", "delete_attachment"),
+        *("put_attachment", "delete_attachment", "write_file", "delete_file"),
         *("subscribe", "unsubscribe"),  # under the key's own name; others' are an admin's: http/subscriptions.py
     ),
     Role.ADMIN: (

@@ -18,11 +18,16 @@ def whole_characters(text: str) -> str:
 CleanText = Annotated[str, AfterValidator(whole_characters)]
 
 
+BUILT_IN = "rota"
+"""The server name of the built-in tools; no MCP server has it."""
+
+
 @dataclass(frozen=True)
 class Tool:
-    """A tool of an MCP server. `name` is the model's (letters, digits, _, -; at most 64); `parameters` a JSON schema.
+    """A tool of an MCP server, or a built-in one. `name` is the model's (letters, digits, _, -; at most 64);
+    `parameters` a JSON schema.
 
-    `idempotent`: called twice with one step id, it does its work once.
+    `idempotent`: called twice with one step id, it does its work once. `read_only`: it is known to change nothing.
     """
 
     name: str
@@ -31,6 +36,7 @@ class Tool:
     description: str = ""
     parameters: dict[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
     idempotent: bool = False
+    read_only: bool = False
 
 
 class ToolCall(Part):

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from executor.domain.conversation.chat import Tool
+from executor.domain.conversation.chat import BUILT_IN, Tool
 from rota_contracts.messages.execution import ExecutorType
 from rota_contracts.robots.robot import MODELS, Robot
 
@@ -57,6 +57,7 @@ def resources(robot: Robot, tools: Sequence[Tool] | None) -> Resources:
     servers = robot.allowed_servers()
     if tools is None:
         means += [_tool(server, tool) for server, names in servers.items() for tool in sorted(names)]
+        means += [_tool(BUILT_IN, name, idempotent=True) for name in robot.robot_config.resources.tools]
     else:
         means += [_tool(each.server, each.tool, each.idempotent, each.parameters) for each in tools]
     processes = robot.robot_config.resources.processes

@@ -1,0 +1,44 @@
+"""The registry of built-in tools: of each robot a copy with the ones that it may use."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Self
+
+from executor.domain.conversation.chat import Tool
+from executor.ports import Tools
+from executor.tools.arguments import Arguments
+from executor.tools.built_in import TOOLS
+from rota_contracts.robots.robot import BuiltInTool, Robot
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """One call of a built-in tool: the robot in whose name it is made, and the tools of its MCP servers."""
+
+    robot: Robot
+    step_id: str
+    arguments: Arguments
+    mcp: Tools
+
+
+Work = Callable[[Call], Awaitable[str]]
+"""The answer of a call as text. Raises NotBegun where it may be made again, and ToolFailed."""
+
+
+@dataclass(frozen=True)
+class Registry:
+    """What does the work of each tool."""
+
+    works: Mapping[BuiltInTool, Work]
+
+    def for_robot(self, robot: Robot) -> Self:
+        """A copy of its own, with the tools that this robot may use."""
+        named = set(robot.robot_config.resources.tools)
+        return replace(self, works=MappingProxyType({name: work for name, work in self.works.items() if name in named}))
+
+    def tools(self) -> list[Tool]:
+        return [TOOLS[name] for name in self.works]
+
+    def find(self, name: str) -> tuple[Tool, Work] | None:
+        return next(((TOOLS[each], work) for each, work in self.works.items() if each == name), None)

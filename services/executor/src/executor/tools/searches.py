@@ -1,0 +1,69 @@
+"""The built-in tools that search: the memory, skills, and tools of MCP servers."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from executor.domain.conversation.chat import BUILT_IN
+from executor.domain.conversation.found_tools import matching
+from executor.tools.files import answered
+from executor.tools.registry import Call, Work
+from executor.tools.skills import Skills
+from rota_common.bus.rpc import Ask
+from rota_contracts.catalog import RECALL
+from rota_contracts.messages.execution import excerpt
+from rota_contracts.messages.memory import Recall
+from rota_contracts.model import NAME_PATTERN
+from rota_contracts.robots.robot import BuiltInTool
+
+MOST_COLLECTIONS = 50
+"""Shared collections in one question; the memory refuses more."""
+
+QUERY_LIMIT, LINE = 2_000, 300
+"""Characters of a query, and of a tool's description where it was found."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchTools:
+    ask: Ask
+    skills: Skills
+
+    def works(self) -> Mapping[BuiltInTool, Work]:
+        return {
+            BuiltInTool.MEMORY_SEARCH: self.memory,
+            BuiltInTool.SKILL_SEARCH: self.skill,
+            BuiltInTool.MCP_TOOL_SEARCH: self.tool,
+        }
+
+    async def memory(self, call: Call) -> str:
+        """The robot's own lessons, then knowledge of the collections that its definition names."""
+        kb, limit = call.robot.robot_config.kb, call.arguments.number("limit", 5)
+        named = [name for name in kb.collections if re.fullmatch(NAME_PATTERN, name)] if kb else []
+        query = call.arguments.text("query")[:QUERY_LIMIT]
+        wanted = Recall(
+            team_id=call.robot.team_id,
+            member_id=call.robot.member_id,
+            query=query,
+            limit=limit,
+            collections=named[:MOST_COLLECTIONS],
+            shared_limit=limit,
+        )
+        found = await answered(self.ask, RECALL, wanted)
+        own = [f"[{one.entry.type}, {one.entry.created_at:%Y-%m-%d}] {one.entry.content}" for one in found.entries]
+        shared = [f"[{one.entry.collection}/{one.entry.id}] {one.entry.content}" for one in found.shared]
+        return "\n".join([*own, *shared]) or "nothing is known of that"
+
+    async def skill(self, call: Call) -> str:
+        found = self.skills.search(call.arguments.text("query"), team=call.robot.team_id)
+        if not found:
+            known = ", ".join(self.skills.names(team=call.robot.team_id)) or "none"
+            return f"no skill has these words; there are: {known}"
+        best, others = found[0], found[1:]
+        more = "\n".join(f"- {one.name}: {one.description}" for one in others)
+        return f"# {best.name}\n{best.text}" + (f"\n\nOther skills that may fit:\n{more}" if more else "")
+
+    async def tool(self, call: Call) -> str:
+        tools = [tool for tool in await call.mcp.list(call.robot) if tool.server != BUILT_IN]
+        found = matching(tools, call.arguments.text("query"))
+        lines = [f"- {tool.name}: {excerpt(' '.join(tool.description.split()), LINE)}".rstrip(": ") for tool in found]
+        return "\n".join(lines) or f"none of the {len(tools)} tools has these words: try others"

@@ -125,6 +125,7 @@ def test_all_commands_are_there() -> None:
         *(
             "executions",
             "executions show",
+            "executions trace",
             "executions trail",
             "executions retry",
             "dead list",

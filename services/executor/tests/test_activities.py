@@ -18,7 +18,7 @@ from rota_contracts.messages.activity import ActivityV1, LoopEvent
 from rota_contracts.messages.usage import ModelCall, Usage
 
 PLAN = '{"tasks": [{"id": "a", "description": "Look", "executor_id": "writer"}]}'
-KEY = "sk-a-secret-never-shown"
+KEY = "sk-proj-4f9aB2c81dE07f6a5b3c9d2e"
 USED = Usage(tokens_in=812, tokens_out=9)
 
 

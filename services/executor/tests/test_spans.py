@@ -32,7 +32,7 @@ CALL = ModelCall(
     currency="USD",
 )
 SENT = f"00-{'a' * 32}-{'b' * 16}-01"
-KEY = "sk-a-secret-never-shown"
+KEY = "sk-proj-4f9aB2c81dE07f6a5b3c9d2e"
 
 
 async def answer(use: ToolUse) -> str:

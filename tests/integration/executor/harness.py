@@ -56,7 +56,7 @@ from rota_contracts.robots.robot import Robot
 from rota_contracts.streams import ROBOTS_BUCKET
 
 GOOD = ValidationResult(passed=True, score=0.9)
-KEY = "sk-a-secret-never-shown"
+KEY = "sk-proj-4f9aB2c81dE07f6a5b3c9d2e"
 CONNECTOR = """label: Scripted
 teams: ["*"]
 type: openai

@@ -61,9 +61,9 @@ async def test_a_robot_reads_in_one_run_what_it_wrote_in_another(
 ) -> None:  # EX-99 DEC-53
     resources = {"agents": ["experts.scorer", "experts.writer"], "tools": ["read_file", "write_file"]}
     await system.keep(a_robot(config={"resources": resources}, rev=2))
-    told = [calling("file_write", path="memory/globex.md", content=NOTE), "87 of 100"]
+    answers = [calling("file_write", path="memory/globex.md", content=NOTE), "87 of 100"]
     async with system.executor(**scripted(tmp_path / "connectors", model.url)):
-        model.script = Script(**{SCORING: told})
+        model.script = Script(**{SCORING: answers})
         await system.request("e1")
         assert (await system.over("e1")).status is ExecStatus.COMPLETED
         model.script = Script(**{SCORING: [calling("read_file", path="memory/globex.md"), "12 of 100"]})

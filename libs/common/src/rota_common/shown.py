@@ -3,7 +3,6 @@
 import re
 from urllib.parse import urlsplit
 
-REDACTED = "[REDACTED]"
 HIDDEN = "…"
 
 _WORD = r"[A-Za-z]?[a-z]{0,15}"

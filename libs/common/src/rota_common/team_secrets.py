@@ -16,6 +16,9 @@ KEPT_S = 60.0
 KEPT = 2048
 """Values kept at a time."""
 
+KNOWN, TEAMS = 100, 200
+"""Values of a team that are known, and teams."""
+
 Reader = Callable[[str, Collection[str]], Awaitable[Mapping[str, str]]]
 """Team and names → the values of those that there are; raises Transient while they can't be read."""
 
@@ -32,13 +35,22 @@ class TeamSecrets(Protocol):
         """
         ...
 
+    def known(self, team: str) -> Collection[str]:
+        """The values of the team that were read here: they are hidden wherever they appear."""
+        ...
+
 
 class CachedSecrets:
-    """What `read` finds, kept for a minute. What is missing is asked for again each time."""
+    """What `read` finds, kept for a minute. What is missing is asked for again each time.
+
+    What was read once stays known, the newest `KNOWN` values of each of the last `TEAMS` teams: an open connection may
+    use a value for longer than a minute.
+    """
 
     def __init__(self, read: Reader, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._read, self._monotonic = read, monotonic
         self._kept: OrderedDict[tuple[str, str], tuple[float, str]] = OrderedDict()
+        self._known: OrderedDict[str, OrderedDict[str, None]] = OrderedDict()
 
     async def resolve(self, team: str, texts: Iterable[str]) -> Mapping[str, str]:
         names = {text: _name(text, team) for text in texts if is_reference(text)}
@@ -51,6 +63,19 @@ class CachedSecrets:
     def forget(self, team: str, name: str) -> None:
         self._kept.pop((team, name), None)
 
+    def known(self, team: str) -> Collection[str]:
+        return (*self._known.get(team, ()),)
+
+    def _remember(self, team: str, value: str) -> None:
+        values = self._known.setdefault(team, OrderedDict())
+        values[value] = None
+        values.move_to_end(value)
+        self._known.move_to_end(team)
+        while len(values) > KNOWN:
+            values.popitem(last=False)
+        while len(self._known) > TEAMS:
+            self._known.popitem(last=False)
+
     async def _values(self, team: str, names: Collection[str]) -> Mapping[str, str]:
         now = self._monotonic()
         known = {name: kept[1] for name in names if (kept := self._kept.get((team, name))) and kept[0] > now}
@@ -58,6 +83,7 @@ class CachedSecrets:
         for start in range(0, len(wanted), SECRETS_LIMIT):
             for name, value in (await self._read(team, wanted[start : start + SECRETS_LIMIT])).items():
                 known[name] = value
+                self._remember(team, value)
                 self._kept[team, name] = now + KEPT_S, value
                 self._kept.move_to_end((team, name))
         while len(self._kept) > KEPT:

@@ -1,6 +1,6 @@
 """Ports: the executor's needs from outside, in its own terms."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
@@ -255,10 +255,15 @@ class Calls(Protocol):
 async def _nothing() -> None: ...
 
 
+def _none_known(team: str) -> Collection[str]:
+    return ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Adapters:
     """`recording_*` stand in for tools and processes in runs that aren't in standard mode. `hooks`: the platform's, in
-    their order. `spans`: where they are exported to, if anywhere. `close` once the use cases have stopped."""
+    their order. `spans`: where they are exported to, if anywhere. `known_secrets`: the values of a team's secrets that
+    were read here. `close` once the use cases have stopped."""
 
     runs: Runs
     calls: Calls
@@ -275,4 +280,5 @@ class Adapters:
     prices: Prices
     hooks: Sequence[Hook] = ()
     spans: Receiver | None = None
+    known_secrets: Callable[[str], Collection[str]] = _none_known
     close: Callable[[], Awaitable[None]] = _nothing

@@ -41,6 +41,7 @@ from executor.steps.merge_goals import MergeGoals
 from executor.steps.models import Models
 from executor.steps.notify_hooks import NotifyHooks
 from executor.steps.questions import Questions
+from executor.steps.redacted_calls import RedactedProcesses, RedactedTools
 from executor.steps.show_media import ShowMedia
 from executor.steps.step_runner import StepRunner
 from executor.tools.files import FileTools
@@ -117,9 +118,13 @@ class UseCases:
             show_media=ShowMedia(files=adapters.files),
             compact=CompactConversation(models=models, blobs=adapters.blobs),
             publish_piece=publisher.answer_piece,
+            known_secrets=adapters.known_secrets,
             calls=CallRunner(
                 blobs=adapters.blobs,
-                real=Toolset(RobotTools(mcp=adapters.tools, registry=built_in), adapters.processes),
+                real=Toolset(
+                    RedactedTools(RobotTools(mcp=adapters.tools, registry=built_in), adapters.known_secrets),
+                    RedactedProcesses(adapters.processes, adapters.known_secrets),
+                ),
                 recording=Toolset(
                     RobotTools(mcp=adapters.recording_tools, registry=built_in, recorded=True),
                     adapters.recording_processes,

@@ -17,6 +17,7 @@ from nats.js.errors import APIError
 from pydantic import ValidationError
 
 from rota_common.errors import Permanent, Transient
+from rota_common.redaction import without_credentials
 from rota_common.retries import backoff
 from rota_contracts.catalog import dead_subject
 from rota_contracts.envelope import MSG_ID, EnvelopeError, OtherVersion
@@ -146,7 +147,7 @@ def _is_no_event(error: Exception) -> bool:
 
 def _reason(error: Exception) -> str:
     kind = "" if isinstance(error, (Permanent, Transient)) else f"{type(error).__name__}: "
-    return f"{kind}{error}"[:REASON_LIMIT]
+    return without_credentials(f"{kind}{error}")[:REASON_LIMIT]
 
 
 def _last_line(error: Exception) -> str:

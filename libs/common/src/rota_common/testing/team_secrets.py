@@ -28,9 +28,15 @@ class InMemoryTeamSecrets:
     def __init__(self, by_team: Mapping[str, Mapping[str, str]] | None = None) -> None:
         self._by_team = {} if by_team is None else by_team
         self.away: Exception | None = None
+        self._seen = dict[str, list[str]]()
 
     async def resolve(self, team: str, texts: Iterable[str]) -> Mapping[str, str]:
-        return await CachedSecrets(self._read).resolve(team, texts)
+        found = await CachedSecrets(self._read).resolve(team, texts)
+        self._seen.setdefault(team, []).extend(found.values())
+        return found
+
+    def known(self, team: str) -> Collection[str]:
+        return self._seen.get(team, ())
 
     async def _read(self, team: str, names: Collection[str]) -> Mapping[str, str]:
         if self.away is not None:

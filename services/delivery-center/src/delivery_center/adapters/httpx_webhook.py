@@ -17,7 +17,7 @@ from delivery_center.adapters.webhook_signing import signatures
 from delivery_center.domain.outgoing_message import OutgoingMessage
 from delivery_center.ports import Gone, NotAttempted, Rejected, Sent, TransientReply
 from rota_common.errors import Permanent, Transient
-from rota_common.shown import REDACTED
+from rota_common.redaction import without_credentials
 from rota_common.team_secrets import MissingTeamSecret, TeamSecrets
 from rota_common.urls import Network, Resolver, Target, checked_target
 from rota_common.urls import resolve as system_resolver
@@ -143,9 +143,7 @@ def _value(name: str, value: str) -> str:
 
 def _without(secrets: Iterable[str], excerpt: str) -> str:
     """A receiver may echo the request; its answer is kept and published."""
-    for secret in secrets:
-        excerpt = excerpt.replace(secret, REDACTED)
-    return excerpt
+    return without_credentials(excerpt, [*secrets])
 
 
 def payload(outgoing: OutgoingMessage) -> str:

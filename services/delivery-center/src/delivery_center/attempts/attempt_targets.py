@@ -27,6 +27,7 @@ from delivery_center.ports import Channel, Files, Gone, NotAttempted, Texts
 from delivery_center.targets.circuit_breakers import CircuitBreakers
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
+from rota_common.redaction import without_credentials
 from rota_common.runtime.logs import logger
 from rota_contracts.messages.delivery import DeliveryPermission, DeliveryType, Permission
 from rota_contracts.messages.run_trace import TraceSpan
@@ -164,7 +165,7 @@ def _limited(target: Target) -> str:
 
 def _reason(error: Exception) -> str:
     """A receiver's text may be long, and bytes that aren't text in their encoding can't be written as JSON."""
-    return str(error).encode(errors="replace").decode()[:REASON_LIMIT]
+    return without_credentials(str(error)).encode(errors="replace").decode()[:REASON_LIMIT]
 
 
 def _log(delivery: Delivery, target: Target) -> None:

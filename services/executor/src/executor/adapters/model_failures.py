@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from executor.agents.connectors import Connector
+from rota_common.redaction import without_credentials
 
 DEPTH = 8
 """Causes of an error that are looked at."""
@@ -51,7 +52,7 @@ def not_taken(error: BaseException, status: object) -> bool:
 
 def refused(connector: Connector, error: BaseException, status: object) -> str:
     """A failure that stays; with the provider's words, without the key."""
-    text = str(getattr(error, "message", error)).replace(connector.key or "\0", "[REDACTED]")
+    text = without_credentials(str(getattr(error, "message", error)), [connector.key] if connector.key else [])
     return f"{_model(connector)} refuses the request ({_reason(status)}): {text[:500]}"
 
 

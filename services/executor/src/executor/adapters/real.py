@@ -35,7 +35,8 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
     runs, calls = MongoRuns(mongo.database, keep=timedelta(days=settings.keep_days)), MongoCalls(mongo.database)
     model, servers = LitellmModel(), load_servers(settings.mcp_dir, os.environ if environ is None else environ)
     files = TeamFiles(attachments=Attachments(service.bus), ask=service.ask, clock=service.runtime.clock)
-    tools = McpTools(servers, secrets=asked_of_the_gateway(service.ask), files=files)
+    secrets = asked_of_the_gateway(service.ask)
+    tools = McpTools(servers, secrets=secrets, files=files)
     service.on_start(runs.prepare)
     budget = MongoBudget(mongo.database)
     service.on_start(calls.prepare)
@@ -63,5 +64,6 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
         prices=LitellmPrices(model),
         hooks=load_hooks(settings.hooks),
         spans=receiver_of(settings),
+        known_secrets=secrets.known,
         close=close,
     )

@@ -19,6 +19,7 @@ from executor.publish import EventPublisher
 from executor.runs.worker import RunWorker
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
+from rota_common.redaction import without_credentials
 from rota_common.runtime.logs import logger
 from rota_contracts.envelope import Event
 from rota_contracts.ids import derived_id
@@ -176,7 +177,7 @@ class TakeResult:
             action=CALLBACK,
             callback=request.callback_id,
             output=output,
-            error=request.error,
+            error=request.error and without_credentials(request.error),
             at=self.clock(),
         )
         return await self._deliver(found, signal)
@@ -196,7 +197,7 @@ class TakeResult:
     async def _text(self, request: CallBack, run: Run) -> Text:
         output = request.output
         text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
-        return await self.blobs.keep(text, owner=owner_of(run), inline_limit=room(run))
+        return await self.blobs.keep(without_credentials(text), owner=owner_of(run), inline_limit=room(run))
 
 
 def _signal_id(request: CallBack) -> str:

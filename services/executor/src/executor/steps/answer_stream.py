@@ -1,6 +1,6 @@
 """The answer of a turn, streamed in pieces while its model writes it; hints, whose loss does no harm."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -15,12 +15,18 @@ PublishPiece = Callable[[Run, str, int, str], Awaitable[None]]
 
 @dataclass
 class AnswerStream:
+    """`known`: values that no piece may hold."""
+
     publish: PublishPiece
     run: Run
     task_id: str
-    _pieces: Pieces = field(default_factory=Pieces, init=False)
+    known: Collection[str] = field(default=(), kw_only=True)
+    _pieces: Pieces = field(init=False)
     _number: int = field(default=0, init=False)
     _ended: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self._pieces = Pieces(known=self.known)
 
     async def feed(self, more: str) -> None:
         for piece in self._pieces.feed(more):

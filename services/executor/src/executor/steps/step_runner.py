@@ -15,7 +15,7 @@ from executor.domain.conversation.ask_person import ASK_PERSON
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.conversation.loop import CAP
 from executor.domain.lifecycle import is_last_attempt
-from executor.domain.outcomes import CeilingReached, Outcome, StepDelayed, StepFailed, TimedOut
+from executor.domain.outcomes import CeilingReached, Outcome, TimedOut
 from executor.domain.planning import plain_request
 from executor.domain.planning.answer import thinking_of
 from executor.domain.planning.interpret import interpret
@@ -54,6 +54,7 @@ from executor.steps.models import Models
 from executor.steps.offer_tools import tools_for_task, tools_to_look_up
 from executor.steps.questions import Questions
 from executor.steps.read_texts import read_texts, wanted_texts
+from executor.steps.redacted_calls import KnownValues, failure_of
 from executor.steps.show_media import ShowMedia
 from rota_common.errors import Permanent, Transient
 from rota_common.material import frame_of
@@ -93,6 +94,7 @@ class StepRunner:
     compact: CompactConversation
     publish_piece: PublishPiece
     hooks: HookedPrompts | None = None
+    known_secrets: KnownValues = lambda team: ()
 
     async def __call__(self, run: Run, step: Work) -> AsyncIterator[StepResult]:
         if isinstance(step, MakeCalls):
@@ -101,10 +103,8 @@ class StepRunner:
             return
         try:
             result = await self._carry_out(run, step)
-        except Permanent as error:
-            result = StepResult(StepFailed(str(error)))
-        except Transient as error:
-            result = StepResult(StepDelayed(str(error), error.after))
+        except (Permanent, Transient) as error:
+            result = StepResult(failure_of(error))
         except AtCeiling as error:
             result = StepResult(CeilingReached(str(error), error.need))
         yield result
@@ -243,7 +243,8 @@ class StepRunner:
         messages = await self._with_media(run, messages, connector, "task", task.id)
         known = facts(run, "run", task=task, tools=mine)
         prompt = Prompt(messages, connector, min(agent.timeout, left), step.step_id, agent.options, known, tools)
-        async with AnswerStream(self.publish_piece, run, task.id) as stream:
+        secrets = self.known_secrets(run.execution.team_id)
+        async with AnswerStream(self.publish_piece, run, task.id, known=secrets) as stream:
             asked = await within.ask(replace(prompt, on_text=stream.feed), mark=task_frame(run, task).mark)
             if not isinstance(asked, tuple):
                 return StepResult(asked)

@@ -53,7 +53,7 @@ async def read_delivery(team: Name, execution_id: str, use: UseCasesDep) -> Deli
     if read.request_id is None:
         text = f"team {team} has no delivery of execution {execution_id}: it may not have been requested yet"
         raise NotFound("delivery_not_found", text)
-    return read
+    return model_without_credentials(read)
 
 
 @router.get(
@@ -99,4 +99,4 @@ async def replay_execution(team: Name, execution_id: str, use: UseCasesDep) -> R
     replayed = await rpc.call(use.ask, REPLAY, ReplayExecution(team_id=team, execution_id=execution_id))
     if not replayed.found:
         raise NotFound("execution_not_found", f"team {team} has no execution {execution_id} that can be replayed")
-    return replayed
+    return model_without_credentials(replayed)

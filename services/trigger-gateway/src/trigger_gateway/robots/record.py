@@ -7,7 +7,8 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from rota_common.shown import REDACTED, shown_url
+from rota_common.redaction import REDACTED
+from rota_common.shown import shown_url
 from rota_contracts import json_values
 from rota_contracts.json_values import unstorable
 from rota_contracts.messages.robot_state import RobotState

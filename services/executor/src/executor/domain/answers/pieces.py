@@ -1,7 +1,7 @@
 """Pieces of an answer while its model writes it: only what is sure to stand in the answer as it is delivered."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from executor.domain.answers.sanitise import collapse_repeated_blocks
@@ -23,9 +23,10 @@ LOOSE = " \t\r\n*_`\"'()"
 
 @dataclass
 class Pieces:
-    """The text so far, and how much of it was sent."""
+    """The text so far, and how much of it was sent. `known`: secrets that no piece may hold."""
 
     text: str = ""
+    known: Collection[str] = field(default=(), kw_only=True)
     sent: str = field(default="", init=False)
     _held: bool = field(default=False, init=False)
 
@@ -44,7 +45,7 @@ class Pieces:
         """The rest of the whole answer; None if what was sent isn't its beginning."""
         if not answer.startswith(self.sent):
             return None
-        return [*self._cut(answer)] if hides_nothing(answer) else []
+        return [*self._cut(answer)] if hides_nothing(answer, self.known) else []
 
     def _cut(self, ready: str) -> Iterator[str]:
         while len(self.sent) < len(ready):
@@ -60,7 +61,12 @@ class Pieces:
         ends = [found.end() for found in BOUNDARY.finditer(known)]
         sure = known[: ends[-1]].rstrip(LOOSE) if ends else ""
         sure = _without_repeats(sure).rstrip(LOOSE)
-        return sure if hides_nothing(sure) else self.sent
+        return sure if hides_nothing(sure, self.known) and not self._begins(sure) else self.sent
+
+    def _begins(self, sure: str) -> bool:
+        """Does it end with the beginning of a known secret, whose rest is still to come?"""
+        lengths = ((value, min(len(value), len(sure) + 1)) for value in self.known)
+        return any(sure.endswith(value[:size]) for value, most in lengths for size in range(2, most))
 
 
 def _without_repeats(text: str) -> str:

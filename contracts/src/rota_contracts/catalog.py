@@ -22,6 +22,7 @@ from rota_contracts.messages import (
     notification,
     parking,
     plan,
+    quarantine,
     replay,
     retry,
     robot_facts,
@@ -151,6 +152,7 @@ LEARNING_COMPLETED   = channel("learning.completed",   learning.LearningComplete
 PLAN_CHANGED         = channel("plan.changed",         plan.PlanChangedV1,                 stream="FACTS",      producers="scheduler",       consumers="anyone")
 APPROVAL_REQUESTED   = channel("approval.requested",   approval.ApprovalRequestedV1,       stream="FACTS",      producers="executor",        consumers="trigger-gateway")
 APPROVAL_DECIDED     = channel("approval.decided",     approval.ApprovalDecidedV1,         stream="FACTS",      producers="executor",        consumers="trigger-gateway")
+QUARANTINE_DECIDED   = channel("quarantine.decided",   quarantine.QuarantineDecidedV1,     stream="FACTS",      producers="executor",        consumers="anyone")
 CONTROL_GIVEN        = channel("control.given",        control.ControlGivenV1,             stream=None,         producers="executor",        consumers="executor delivery-center")
 EXECUTOR_REPORTED    = channel("executor.reported",    executor_capacity.ExecutorReportedV1,        stream=None,         producers="executor",        consumers="scheduler")
 AUDIT_RECORDED       = channel("audit.recorded",       audit.AuditRecordedV1,              stream="FACTS",      producers="trigger-gateway", consumers="anyone")
@@ -178,6 +180,9 @@ INTERVENE       = question("intervene",       control.Intervene,        control.
 LIST_APPROVALS  = question("list_approvals",  approval.ListApprovals,   approval.ApprovalPage,   to="executor",  asked_by="trigger-gateway")
 READ_APPROVAL   = question("read_approval",   approval.ReadApproval,    approval.ApprovalReply,  to="executor",  asked_by="trigger-gateway")
 DECIDE_APPROVAL = question("decide_approval", approval.DecideApproval,  approval.ApprovalReply,  to="executor",  asked_by="trigger-gateway")
+LIST_QUARANTINE = question("list_quarantine", quarantine.ListQuarantine, quarantine.QuarantinePage, to="executor", asked_by="trigger-gateway")
+READ_QUARANTINED = question("read_quarantined", quarantine.ReadQuarantined, quarantine.QuarantineReply, to="executor", asked_by="trigger-gateway")
+DECIDE_QUARANTINED = question("decide_quarantined", quarantine.DecideQuarantined, quarantine.QuarantineReply, to="executor", asked_by="trigger-gateway")
 MAY_DELIVER     = question("may_deliver",     delivery.MayDeliver,      delivery.DeliveryPermission,     to="executor",  asked_by="delivery-center")
 READ_DELIVERY   = question("read_delivery",   delivery.ReadDelivery,    delivery.DeliveryReply,      to="delivery-center", asked_by="trigger-gateway")
 LIST_DELIVERIES = question("list_deliveries", delivery_log.ListDeliveries,    delivery_log.DeliveryPage,    to="delivery-center", asked_by="trigger-gateway")

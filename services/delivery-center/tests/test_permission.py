@@ -147,8 +147,8 @@ async def test_a_pause_right_after_the_permission_sends_nothing(new_harness: Any
     harness = new_harness(robot(TWO_HOOKS))
     ask = harness.executions.may_deliver
 
-    async def paused_meanwhile(team: str, execution_id: str) -> DeliveryPermission:
-        answer: DeliveryPermission = await ask(team, execution_id)
+    async def paused_meanwhile(team: str, execution_id: str, request_id: str) -> DeliveryPermission:
+        answer: DeliveryPermission = await ask(team, execution_id, request_id)
         harness.control("pause")
         return answer
 

@@ -41,6 +41,9 @@ class DeliveryContext(Part):
     trigger_type: TriggerType
     team_id: Name
     score: float | None = Field(default=None, ge=0, le=1, description="the lowest score of the validated results")
+    released_by: str | None = Field(
+        default=None, description="the id of the key or member that released this result, which failed validation"
+    )
 
 
 class DeliveryRequestedV1(Payload):
@@ -137,6 +140,7 @@ class MayDeliver(Part):
 
     team_id: Name
     execution_id: str
+    request_id: str = Field(default="", description="the delivery's; a released result has one of its own")
 
 
 class Permission(StrEnum):

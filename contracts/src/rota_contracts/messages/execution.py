@@ -9,6 +9,7 @@ from rota_contracts.messages.conversation import Turn
 from rota_contracts.messages.delivery import DeliveryContent, DeliveryResult, DeliveryType
 from rota_contracts.messages.learning import Lesson
 from rota_contracts.messages.memory import SharedEntry
+from rota_contracts.messages.quarantine import FailedResult, Quarantined
 from rota_contracts.messages.run_history import Intervention, PendingQuestion, PhaseTime
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import ExecutorMode, Message, RejectReason, TriggerReceivedV1
@@ -170,6 +171,7 @@ class Execution(Part):
     skipped: str | None = Field(default=None, description="why the run had nothing to do")
     usage: ModelUsage = Field(default=ModelUsage(), description="calls of models by its agents, without judges")
     delayed: str | None = Field(default=None, description="what its step waits for, as long as it does")
+    quarantine: list[Quarantined] = Field(default=[], description="its results that failed validation, once it is over")
 
 
 class ExecutionSummary(Part):
@@ -249,6 +251,9 @@ class ExecutionFinishedV1(Payload):
     status: ExecStatus
     error: str | None = None
     finished_at: Instant
+    quarantined: list[FailedResult] = Field(
+        default=[], description="results that failed validation and wait for a person: the first 20"
+    )
 
 
 class TriggerState(StrEnum):

@@ -243,8 +243,8 @@ class Robots(Protocol):
 
 
 class Executions(Protocol):
-    async def may_deliver(self, team: str, execution_id: str) -> DeliveryPermission:
-        """Whether the result of this execution may be sent now. Raise Transient if the executor is unavailable."""
+    async def may_deliver(self, team: str, execution_id: str, request_id: str) -> DeliveryPermission:
+        """Whether this delivery of this execution may be sent now. Raise Transient if the executor is unavailable."""
         ...
 
 

@@ -1,5 +1,6 @@
 """The executor's handlers: the events it consumes and the questions it answers."""
 
+from executor.domain.lifecycle import own_delivery
 from executor.domain.outcomes import DeliveryTaken, Learnt, VerdictGiven
 from executor.runs.worker import RunWorker
 from executor.use_cases import UseCases
@@ -24,6 +25,9 @@ def build_handlers(use: UseCases, *, slots: int) -> Router:
     router.answer(catalog.INTERVENE, use.send.intervene)
     router.answer(catalog.CALL_BACK, use.take_result)
     router.answer(catalog.MAY_DELIVER, use.permission)
+    router.answer(catalog.LIST_QUARANTINE, use.quarantine.page)
+    router.answer(catalog.READ_QUARANTINED, use.quarantine.one)
+    router.answer(catalog.DECIDE_QUARANTINED, use.decide_quarantined)
     router.answer(catalog.CALL_AGENT, use.call_agents)
     router.answer(catalog.READ_EXECUTION, use.read.one)
     router.answer(catalog.LIST_EXECUTIONS, use.read.page)
@@ -47,6 +51,8 @@ class Answers:
         await self._worker.resume(data.execution_id, verdict, sent_at=event.time)
 
     async def delivery(self, event: Event[DeliveryAcceptedV1]) -> None:
+        if event.data.request_id != own_delivery(event.data.execution_id):
+            return  # of a released result: nobody waits for it
         await self._worker.resume(event.data.execution_id, DeliveryTaken(event.data.result), sent_at=event.time)
 
     async def learning(self, event: Event[LearningCompletedV1]) -> None:

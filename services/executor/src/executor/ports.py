@@ -23,6 +23,7 @@ from rota_contracts.messages.execution import ExecutionPage, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
 from rota_contracts.messages.process import ProcessCall
+from rota_contracts.messages.quarantine import ListQuarantine, QuarantinePage
 from rota_contracts.messages.spend import ReadSpend, SpendReply
 from rota_contracts.robots.robot import Robot
 
@@ -125,6 +126,14 @@ class RunQueries(Protocol):
         """The run whose call has this callback."""
         ...
 
+    async def quarantine(self, wanted: ListQuarantine, *, after: PageCursor | None) -> QuarantinePage:
+        """Results in quarantine, those of the newest runs first."""
+        ...
+
+    async def by_quarantined(self, quarantine_id: str) -> tuple[Run, int] | None:
+        """The run with this result in its quarantine, which is over, and the epoch to `release` it under."""
+        ...
+
     async def under_way(self, team: str, member: str, *, limit: int) -> Sequence[str]:
         """Ids of this robot's runs that aren't over, oldest first."""
         ...
@@ -197,8 +206,9 @@ class Runs(RunQueries, Protocol):
         """Runs whose deadline is over, without the signal for it."""
         ...
 
-    async def mark_announced(self, run_id: str) -> None:
-        """It is published that this run is over, or parked without a new signal: no sweeper needs to check it."""
+    async def mark_announced(self, run_id: str, *, decided: int = 0) -> None:
+        """It is published that this run is over, with `decided` decisions about its quarantine, or parked without a new
+        signal: no sweeper needs to check it."""
         ...
 
     async def send_signal(self, scope: Scope, signal: Signal) -> Sequence[Run]:

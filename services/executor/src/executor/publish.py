@@ -32,10 +32,11 @@ from rota_common.runtime.logs import logger
 from rota_contracts import catalog
 from rota_contracts.messages.activity import EVENTS, ActivityKind, ActivityV1
 from rota_contracts.messages.control import ControlGivenV1, ExecutionIntervenedV1
-from rota_contracts.messages.delivery import DeliveryContext, DeliveryRequestedV1
+from rota_contracts.messages.delivery import DeliveryContent, DeliveryContext, DeliveryRequestedV1
 from rota_contracts.messages.execution import ExecutionFinishedV1, ExecutionStartedV1, TaskStatus, excerpt
 from rota_contracts.messages.learning import LearningRequestedV1
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
+from rota_contracts.messages.quarantine import FailedResult
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import TriggerType
 from rota_contracts.messages.validation import ValidationRequestedV1
@@ -43,6 +44,9 @@ from rota_contracts.model import ALL, Payload
 
 MATERIAL_LIMIT = 20_000
 """Characters of one text that a verdict's request carries beside the output."""
+
+QUARANTINED = 20
+"""Results in quarantine that the end of a run names."""
 
 NO_TEXTS: Texts = {}
 LOG = logger(service="executor")
@@ -77,6 +81,7 @@ class EventPublisher:
             status=execution.status,
             error=execution.error,
             finished_at=execution.finished_at or execution.created_at,
+            quarantined=[FailedResult(**dict(each)) for each in execution.quarantine[:QUARANTINED]],
         )
         await self._publish(run, catalog.EXECUTION_FINISHED, fact)
         await self._observe(run, activities.of_end(run))
@@ -236,20 +241,27 @@ def _material(run: Run, texts: Texts) -> dict[str, str]:
 
 
 def delivery_request(run: Run, request_id: str) -> DeliveryRequestedV1:
-    execution = run.execution
-    if execution.content is None:
+    if run.execution.content is None:
         raise AssertionError("a delivery is requested once its content is written")
+    return request_of(run, request_id, run.execution.content, score=_lowest_score(run))
+
+
+def request_of(
+    run: Run, request_id: str, content: DeliveryContent, *, score: float | None, released_by: str | None = None
+) -> DeliveryRequestedV1:
+    execution = run.execution
     return DeliveryRequestedV1(
         request_id=request_id,
         team_id=execution.team_id,
         member_id=execution.member_id,
-        content=execution.content,
+        content=content,
         context=DeliveryContext(
             member_id=execution.member_id,
             execution_id=run.id,
             trigger_type=execution.trigger.type,
             team_id=execution.team_id,
-            score=_lowest_score(run),
+            score=score,
+            released_by=released_by,
         ),
         executor_mode=execution.executor_mode,
         event_values=run.robot.robot_config.delivery.event_values(execution.trigger.input.data),

@@ -16,9 +16,12 @@ from executor.ports import Adapters
 from executor.publish import EventPublisher
 from executor.reads.decide_permission import DecidePermission
 from executor.reads.read_executions import ReadExecutions
+from executor.reads.read_quarantine import ReadQuarantine
 from executor.reads.read_steps import ReadSteps
 from executor.reads.read_trace import AnswerTrace, ExportRuns, ReadSpans
 from executor.reads.replay import Replay
+from executor.runs.announce_decisions import AnnounceDecisions
+from executor.runs.decide_quarantined import DecideQuarantinedResult
 from executor.runs.follow_robot_status import FollowRobotStatus
 from executor.runs.heartbeat import Heartbeat
 from executor.runs.remove_runs import RemoveRuns
@@ -68,6 +71,8 @@ class UseCases:
     call_agents: CallAgents
     read: ReadExecutions
     permission: DecidePermission
+    quarantine: ReadQuarantine
+    decide_quarantined: DecideQuarantinedResult
     replay: Replay
     steps: ReadSteps
     trace: AnswerTrace
@@ -132,6 +137,7 @@ class UseCases:
             ),
             hooks=HookedPrompts(chain=chain, models=models, blobs=adapters.blobs),
         )
+        announce = AnnounceDecisions(publish=publish, blobs=adapters.blobs, known_secrets=adapters.known_secrets)
         worker = RunWorker(
             runs=runs,
             run_step=HookedSteps(run_step=run_step, chain=chain, notify=notify_hooks),
@@ -140,6 +146,7 @@ class UseCases:
             timeouts=Timeouts(settings.lease, settings.answer_patience),
             clock=clock,
             random=service.runtime.random,
+            announce=announce,
         )
         send = SendSignal(runs=runs, worker=worker, publisher=publisher, clock=clock)
         robots = adapters.robots
@@ -168,6 +175,10 @@ class UseCases:
             ),
             read=ReadExecutions(runs=runs),
             permission=DecidePermission(runs=runs, clock=clock),
+            quarantine=ReadQuarantine(runs=runs, blobs=adapters.blobs),
+            decide_quarantined=DecideQuarantinedResult(
+                runs=runs, announce=announce, clock=clock, patience=timedelta(seconds=settings.answer_patience)
+            ),
             replay=Replay(runs=runs, blobs=adapters.blobs),
             steps=ReadSteps(runs=runs, blobs=adapters.blobs),
             trace=AnswerTrace(runs=runs, read=read_spans),

@@ -99,7 +99,7 @@ class ScriptedExecutions:
         self.script: list[DeliveryPermission | Exception] = []
         self.asked: list[tuple[str, str]] = []
 
-    async def may_deliver(self, team: str, execution_id: str) -> DeliveryPermission:
+    async def may_deliver(self, team: str, execution_id: str, request_id: str) -> DeliveryPermission:
         self.asked.append((team, execution_id))
         answer = self.script.pop(0) if self.script else PERMITTED
         if isinstance(answer, Exception):

@@ -9,5 +9,5 @@ class NatsExecutions:
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
 
-    async def may_deliver(self, team: str, execution_id: str) -> DeliveryPermission:
-        return await self._ask(MAY_DELIVER, MayDeliver(team_id=team, execution_id=execution_id))
+    async def may_deliver(self, team: str, execution_id: str, request_id: str) -> DeliveryPermission:
+        return await self._ask(MAY_DELIVER, MayDeliver(team_id=team, execution_id=execution_id, request_id=request_id))

@@ -19,7 +19,7 @@ class CheckPermission:
             return PERMITTED
         context = delivery.context
         known = self.paused.permission(context.execution_id)
-        reply = await self.executions.may_deliver(context.team_id, context.execution_id)
+        reply = await self.executions.may_deliver(context.team_id, context.execution_id, delivery.request_id)
         if reply.leave is not Permission.ALLOW:
             return withhold(reply.leave, reply.reason)
         if known is not None:  # it was resumed, and the signal was missed

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from executor.adapters.in_memory_run_spend import summed
 from executor.domain.planning.prepare import accepts_goals
+from executor.domain.quarantine import find
 from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.situation.recent import RecentRuns, RunExcerpt
 from executor.domain.situation.wording import about
@@ -15,6 +16,7 @@ from rota_common.page_cursor import PageCursor
 from rota_contracts.messages.execution import ExecStatus, Execution, ExecutionPage, ExecutionSummary, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
+from rota_contracts.messages.quarantine import ListQuarantine, QuarantinePage
 from rota_contracts.messages.spend import ReadSpend, SpendReply
 from rota_contracts.messages.trigger import ExecutorMode
 
@@ -84,6 +86,28 @@ class InMemoryRunReads:
     async def by_callback(self, callback_id: str) -> Run | None:
         rows = (row for row in self._rows.values() if any(each.id == callback_id for each in row.run.callbacks))
         return next((row.read() for row in rows), None)
+
+    async def quarantine(self, wanted: ListQuarantine, *, after: PageCursor | None) -> QuarantinePage:
+        runs = [row.run.execution for row in self._rows.values() if _in_quarantine(row.run.execution, wanted)]
+        left = [each for each in sorted(runs, key=_cursor, reverse=True) if after is None or _cursor(each) < after]
+        page = left[: wanted.limit]
+        return QuarantinePage(
+            results=[
+                result
+                for each in page
+                if each.execution_id not in self.unreadable
+                for result in each.quarantine
+                if wanted.status in (None, result.status)
+            ],
+            next=_cursor(page[-1]).text() if len(page) == wanted.limit else "",
+        )
+
+    async def by_quarantined(self, quarantine_id: str) -> tuple[Run, int] | None:
+        rows = [row for row in self._rows.values() if find(row.run, quarantine_id) is not None]
+        if not rows:
+            return None
+        self._readable(rows[0].run.id)
+        return rows[0].read(), rows[0].epoch
 
     async def under_way(self, team: str, member: str, *, limit: int) -> Sequence[str]:
         mine = [row.run for row in self._rows.values() if owner_of(row.run.execution) == (team, member)]
@@ -170,6 +194,15 @@ def _wanted(execution: Execution, wanted: ListExecutions) -> bool:
         execution.team_id == wanted.team_id
         and wanted.member_id in (None, execution.member_id)
         and wanted.status in (None, execution.status)
+    )
+
+
+def _in_quarantine(execution: Execution, wanted: ListQuarantine) -> bool:
+    return (
+        execution.team_id == wanted.team_id
+        and wanted.member_id in (None, execution.member_id)
+        and wanted.execution_id in (None, execution.execution_id)
+        and any(wanted.status in (None, each.status) for each in execution.quarantine)
     )
 
 

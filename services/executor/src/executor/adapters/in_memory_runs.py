@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from executor.adapters.in_memory_run_reads import InMemoryRunReads, Row, takes
+from executor.domain import quarantine
 from executor.domain.run import Run, Signal, deadline_id
 from executor.domain.signals.limits import has_room
 from executor.domain.texts import RETRIED_FOR, owner_of
@@ -13,6 +14,7 @@ from rota_common.clock import Clock, now
 from rota_common.stores.blobs import Owner
 from rota_contracts.messages.control import ControlAction
 from rota_contracts.messages.execution import ExecStatus, Execution
+from rota_contracts.messages.quarantine import QuarantineStatus
 from rota_contracts.streams import KEEP_DAYS
 
 QUIET = (ExecStatus.WAITING, ExecStatus.PAUSED)
@@ -92,11 +94,12 @@ class InMemoryRuns(InMemoryRunReads):
         for _, row in sorted(found, key=lambda pair: pair[0])[:limit]:
             yield row.read()
 
-    async def mark_announced(self, run_id: str) -> None:
+    async def mark_announced(self, run_id: str, *, decided: int = 0) -> None:
         row = self._rows.get(run_id)
         if row is None or row.owner is not None:
             return
-        if row.run.over or (row.run.execution.status in QUIET and len(row.inbox) <= row.run.applied):
+        announced = row.run.over and len(quarantine.decided(row.run)) == decided
+        if announced or (row.run.execution.status in QUIET and len(row.inbox) <= row.run.applied):
             self._rows[run_id] = replace(row, due_at=None)
 
     async def send_signal(self, scope: Scope, signal: Signal) -> list[Run]:
@@ -128,10 +131,11 @@ class InMemoryRuns(InMemoryRunReads):
         found = []
         for row in self._rows.values():
             execution, keep = row.run.execution, self._keep
-            if execution.content is not None and execution.content.body.ref is not None:
+            released = any(each.status is QuarantineStatus.RELEASED for each in execution.quarantine)
+            if released or (execution.content is not None and execution.content.body.ref is not None):
                 keep = max(keep, RETRIED_FOR)
-            if row.run.over and execution.finished_at and execution.finished_at <= self.clock() - keep:
-                found.append((execution.finished_at, row.run))
+            if row.run.over and (ended := quarantine.kept_from(row.run)) and ended <= self.clock() - keep:
+                found.append((ended, row.run))
         return [owner_of(run) for _, run in sorted(found, key=lambda pair: pair[0])[:limit]]
 
     async def remove(self, run_ids: Sequence[str]) -> None:

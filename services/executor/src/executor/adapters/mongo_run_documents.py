@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from executor.adapters.mongo_run_parts import fill
+from executor.domain.quarantine import kept_from
 from executor.domain.run import Layout, Run, Signal
 from rota_common.stores.mongo import Document
 from rota_common.stores.trigger_documents import trigger_document, trigger_fields
@@ -63,7 +64,7 @@ def change(run: Run) -> Document:
 
 def _over(run: Run) -> Document:
     """`over_at` begins the time that a run is kept."""
-    return {"over_at": run.execution.finished_at} if run.over else {}
+    return {"over_at": kept_from(run)} if run.over else {}
 
 
 def _journal(run: Run) -> Document:

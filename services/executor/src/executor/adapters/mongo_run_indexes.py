@@ -10,6 +10,7 @@ from executor.adapters.mongo_run_queries import BY_CLOCK, FINISHED_AT, OVER, UND
 from rota_common.stores.mongo import Collection, Database, remove_after
 
 CALLBACK_ID = "run.callbacks.id"
+QUARANTINED_ID = "run.execution.quarantine.quarantine_id"
 NEWEST = [("created_at", DESCENDING), ("_id", DESCENDING)]
 OLD_INDEXES = {"team_id_1_created_at_-1", "team_id_1_member_id_1_created_at_-1"}
 KEPT_FOR = timedelta(days=90)
@@ -30,6 +31,9 @@ async def make_indexes(database: Database, *, keep: timedelta) -> None:
     await runs.create_index("given_up_at", expireAfterSeconds=GIVEN_UP_KEPT_S, sparse=True)
     called = {CALLBACK_ID: {"$exists": True}}
     await runs.create_index([(CALLBACK_ID, ASCENDING)], partialFilterExpression=called)
+    held = {QUARANTINED_ID: {"$exists": True}}
+    await runs.create_index([(QUARANTINED_ID, ASCENDING)], name="by_quarantined", partialFilterExpression=held)
+    await runs.create_index([("team_id", ASCENDING), *NEWEST], name="quarantine", partialFilterExpression=held)
     alive = [("team_id", ASCENDING), ("member_id", ASCENDING), ("created_at", ASCENDING)]
     clocks = [("team_id", ASCENDING), ("member_id", ASCENDING), ("created_at", DESCENDING)]
     await runs.create_index(clocks, name="by_clock", partialFilterExpression=BY_CLOCK)

@@ -1,12 +1,13 @@
 """Pages of runs in MongoDB, newest first, by cursor: a long list costs no more than a short one."""
 
-from executor.adapters.mongo_run_indexes import NEWEST
+from executor.adapters.mongo_run_indexes import NEWEST, QUARANTINED_ID
 from executor.adapters.mongo_run_queries import SUMMARY, summary
 from executor.ports import COUNTED
 from rota_common.page_cursor import PageCursor
 from rota_common.stores.mongo import Collection, Document
 from rota_common.stores.set_aside import SetAside
 from rota_contracts.messages.execution import ExecutionPage, ListExecutions
+from rota_contracts.messages.quarantine import ListQuarantine, Quarantined, QuarantinePage
 
 
 async def page_of(
@@ -28,6 +29,38 @@ async def page_of(
         next=PageCursor(last["created_at"], last["_id"]).text() if last else "",
         total_capped=total == COUNTED,
     )
+
+
+async def quarantine_page_of(
+    runs: Collection, aside: SetAside, wanted: ListQuarantine, *, after: PageCursor | None
+) -> QuarantinePage:
+    """Results in quarantine, run by run."""
+    behind = [] if after is None else [_behind(after)]
+    query = {"$and": [quarantined(wanted), *behind]}
+    found = runs.find(query, {"created_at": 1, "run.execution.quarantine": 1}).sort(NEWEST)
+    documents = await found.limit(wanted.limit).to_list(None)
+    last = documents[-1] if len(documents) == wanted.limit else None
+    read = [held for document in documents if (held := await aside.read(document, _quarantine)) is not None]
+    return QuarantinePage(
+        results=[each for held in read for each in held if wanted.status in (None, each.status)],
+        next=PageCursor(last["created_at"], last["_id"]).text() if last else "",
+    )
+
+
+def quarantined(wanted: ListQuarantine) -> Document:
+    """Runs with wanted results in quarantine."""
+    query: Document = {"team_id": wanted.team_id, QUARANTINED_ID: {"$exists": True}}
+    if wanted.member_id is not None:
+        query["member_id"] = wanted.member_id
+    if wanted.execution_id is not None:
+        query["_id"] = wanted.execution_id
+    if wanted.status is not None:
+        query["run.execution.quarantine.status"] = wanted.status
+    return query
+
+
+def _quarantine(document: Document) -> list[Quarantined]:
+    return [Quarantined.model_validate(each) for each in document["run"]["execution"]["quarantine"]]
 
 
 def _matching(wanted: ListExecutions) -> Document:

@@ -12,6 +12,7 @@ from rota_contracts.messages.control import ControlAction
 from rota_contracts.messages.execution import ExecStatus, ExecutionSummary, excerpt
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
+from rota_contracts.messages.quarantine import QuarantineStatus
 from rota_contracts.messages.trigger import ExecutorMode, TriggerType
 from rota_contracts.robots.robot import Phase
 
@@ -49,6 +50,15 @@ EXCERPT = {
 }
 BY_CLOCK = {"run.execution.trigger.type": TriggerType.CLOCK}
 AT_CEILING = {"run.ceiling": {"$type": "object"}, "status": ExecStatus.WAITING}
+DECIDED = {
+    "$size": {
+        "$filter": {
+            "input": {"$ifNull": ["$run.execution.quarantine", []]},
+            "cond": {"$ne": ["$$this.status", QuarantineStatus.HELD]},
+        }
+    }
+}
+"""How many results in its quarantine were decided about."""
 FINISHED_AT = "run.execution.finished_at"
 MERGE_TARGET = {"status": 1, "run.execution.goals.content": 1, "run.execution.trigger": 1}
 

@@ -8,8 +8,8 @@ from typing import TypeVar
 from pymongo import ASCENDING, DESCENDING
 
 from executor.adapters.mongo_run_documents import execution_fields, read
-from executor.adapters.mongo_run_indexes import CALLBACK_ID, NEWEST
-from executor.adapters.mongo_run_pages import page_of
+from executor.adapters.mongo_run_indexes import CALLBACK_ID, NEWEST, QUARANTINED_ID
+from executor.adapters.mongo_run_pages import page_of, quarantine_page_of
 from executor.adapters.mongo_run_queries import (
     AT_CEILING,
     EXCERPT,
@@ -35,6 +35,7 @@ from rota_common.stores.set_aside import SetAside
 from rota_contracts.messages.execution import ExecutionPage, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
+from rota_contracts.messages.quarantine import ListQuarantine, QuarantinePage
 from rota_contracts.messages.spend import ReadSpend, SpendReply
 
 T = TypeVar("T")
@@ -74,6 +75,13 @@ class MongoRunReads:
     async def by_callback(self, callback_id: str) -> Run | None:
         document = await self._runs.find_one({CALLBACK_ID: callback_id}, STATE)
         return None if document is None else await self._read(document)
+
+    async def quarantine(self, wanted: ListQuarantine, *, after: PageCursor | None) -> QuarantinePage:
+        return await quarantine_page_of(self._runs, self._aside, wanted, after=after)
+
+    async def by_quarantined(self, quarantine_id: str) -> tuple[Run, int] | None:
+        document = await self._runs.find_one({QUARANTINED_ID: quarantine_id}, STATE)
+        return None if document is None else (await self._read(document), int(document["epoch"]))
 
     async def under_way(self, team: str, member: str, *, limit: int) -> Sequence[str]:
         wanted = {"team_id": team, "member_id": member, "status": {"$in": UNDER_WAY}}

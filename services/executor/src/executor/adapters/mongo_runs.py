@@ -19,6 +19,7 @@ from executor.adapters.mongo_run_documents import as_stored, change, whole
 from executor.adapters.mongo_run_indexes import KEPT_FOR, make_indexes
 from executor.adapters.mongo_run_parts import moved, moving, still_apart
 from executor.adapters.mongo_run_queries import (
+    DECIDED,
     OVER,
     created,
     expired,
@@ -31,6 +32,7 @@ from executor.adapters.mongo_run_queries import (
 )
 from executor.adapters.mongo_run_reads import STATE, MongoRunReads
 from executor.adapters.mongo_run_segments import SEGMENT_BYTES
+from executor.domain.quarantine import kept_from
 from executor.domain.run import Run, Signal
 from executor.domain.texts import RETRIED_FOR
 from executor.ports import Fenced, Scope, SignalResult
@@ -38,8 +40,9 @@ from rota_common.errors import Unreadable
 from rota_common.stores.blobs import Owner
 from rota_common.stores.mongo import NOW, OUTAGES, Database, DatabaseClock, Document, after
 from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.messages.quarantine import QuarantineStatus
 
-LONG_DELIVERY = "run.execution.content.body.ref"
+LONG_DELIVERY, RELEASED = "run.execution.content.body.ref", "run.execution.quarantine.status"
 WRITTEN = {"inbox": 1, "journal_bytes": 1, "segments": {"$slice": 1}}
 RETRY_FOR_S, RETRY_EVERY_S = 30.0, 0.2
 """Seconds that a write is retried while the server is away, and between two tries."""
@@ -143,10 +146,11 @@ class MongoRuns(MongoRunReads):
         async for run in self._runs_of(found):
             yield run
 
-    async def mark_announced(self, run_id: str) -> None:
+    async def mark_announced(self, run_id: str, *, decided: int = 0) -> None:
         all_applied = {"$lte": [{"$size": "$inbox"}, "$run.heard"]}
         quiet = {"status": {"$in": [ExecStatus.WAITING, ExecStatus.PAUSED]}, "$expr": all_applied}
-        known = {"_id": run_id, "owner": None, "$or": [{"status": {"$in": OVER}}, quiet]}
+        over = {"status": {"$in": OVER}, "$expr": {"$eq": [DECIDED, decided]}}
+        known = {"_id": run_id, "owner": None, "$or": [over, quiet]}
         await self._runs.update_one(known, {"$set": {"due_at": None}})
 
     async def send_signal(self, scope: Scope, signal: Signal) -> list[Run]:
@@ -173,7 +177,8 @@ class MongoRuns(MongoRunReads):
     async def to_remove(self, *, limit: int) -> list[Owner]:
         now = self._clock()
         retried = {"over_at": {"$lte": now - max(self._keep, RETRIED_FOR)}}
-        wanted = {"over_at": {"$lte": now - self._keep}, "$or": [{LONG_DELIVERY: None}, retried]}
+        short = {LONG_DELIVERY: None, RELEASED: {"$ne": QuarantineStatus.RELEASED}}
+        wanted = {"over_at": {"$lte": now - self._keep}, "$or": [short, retried]}
         found = self._runs.find(wanted, {"team_id": 1}).sort("over_at", ASCENDING).limit(limit)
         return [Owner(document["team_id"], document["_id"]) async for document in found]
 
@@ -212,8 +217,8 @@ class MongoRuns(MongoRunReads):
         document = await self._written(where, update, token)
         if document is None:
             raise Fenced(f"execution {run.id} is another worker's by now")
-        if run.execution.finished_at is not None and run.over and document.get("segments"):
-            await self._segments.end(run.id, run.execution.finished_at)
+        if run.over and document.get("segments") and (ended := kept_from(run)) is not None:
+            await self._segments.end(run.id, ended)
         return as_stored(run, document, apart)
 
     async def _move(self, run: Run, epoch: int, update: Document, name: str) -> Collection[str]:

@@ -6,11 +6,12 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from executor.domain import lifecycle
+from executor.domain import lifecycle, quarantine
 from executor.domain.answers.understand import VERSION
 from executor.domain.conversation.chat import Tool
 from executor.domain.outcomes import Outcome, calls_of
 from executor.domain.planning.arguments import outline
+from executor.domain.quarantine import Decided
 from executor.domain.run import JournalEntry, Run
 from executor.domain.signals import control
 from executor.domain.steps import AskAgent, describe
@@ -20,7 +21,7 @@ from rota_contracts.messages.text import Text
 from rota_contracts.messages.usage import ModelCall
 
 SIGNAL, PARKED, GRANTED, TAKEN_OVER, FINISHED = "word", "parked", "granted", "taken over", "finished"
-EXPIRED = "expired"
+EXPIRED, QUARANTINED, DECIDED = "expired", "quarantined", "decided"
 """Kinds of entries beside the names of outcomes; they are stored, and replays show them."""
 
 
@@ -118,7 +119,13 @@ def record_expired(run: Run, *, now: datetime) -> Run:
 
 
 def record_finished(run: Run, status: ExecStatus, *, now: datetime) -> Run:
+    """Quarantine has an entry of its own: a run that ended without one replays without one."""
+    run = _record(run, quarantine.hold(run, status, now=now), QUARANTINED, now, status)
     return _record(run, lifecycle.finish(run, status, now=now), FINISHED, now, status)
+
+
+def record_decided(run: Run, decided: Decided, *, now: datetime) -> Run:
+    return _record(run, quarantine.decide(run, decided, now=now), DECIDED, now, decided.model_dump(mode="json"))
 
 
 def _record(before: Run, after: Run, kind: str, now: datetime, data: Any = None) -> Run:

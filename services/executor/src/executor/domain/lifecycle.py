@@ -120,7 +120,7 @@ def _of_phase(run: Run, execution: Execution) -> Step:
         case Phase.TASKS if run.merging is not None:
             return GiveGoals(run.merging)
         case Phase.DELIVERY if execution.content is not None:
-            return RequestDelivery(derived_id("delivery", run.id))
+            return RequestDelivery(own_delivery(run.id))
         case Phase.LEARNING if execution.learning is not None or learns_nothing(run):
             return Finish(ExecStatus.FAILED if execution.error else ExecStatus.COMPLETED)
         case Phase.LEARNING:
@@ -197,6 +197,11 @@ def fail(run: Run, reason: str, now: datetime) -> Run:
     if run.execution.phase is Phase.RUN:
         return tasks.after_task(tasks.fail_current(run, reason, now=now))
     return run.with_execution(error=run.execution.error or reason, phase=Phase.LEARNING)
+
+
+def own_delivery(run_id: str) -> str:
+    """The id of the request to deliver what a run has written."""
+    return derived_id("delivery", run_id)
 
 
 def is_last_attempt(run: Run) -> bool:

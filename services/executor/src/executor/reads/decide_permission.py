@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from executor.domain import quarantine
 from executor.domain.signals import control
 from executor.ports import Runs
 from rota_common.clock import Clock
@@ -17,10 +18,13 @@ class DecidePermission:
     clock: Clock
 
     async def __call__(self, request: MayDeliver) -> DeliveryPermission:
-        """Signals in the inbox count already. An execution that failed has nothing to deliver."""
+        """Signals in the inbox count already. An execution that failed has nothing to deliver, but for results that a
+        person released."""
         run = await self.runs.find(request.execution_id)
         if run is None or run.execution.team_id != request.team_id:
             return DeliveryPermission(leave=Permission.DENY, reason=f"there is no execution {request.execution_id}")
+        if quarantine.released(run, request.request_id):
+            return DeliveryPermission(leave=Permission.ALLOW)
         run = control.apply_signals(run, now=self.clock())
         if run.cancelled is not None or run.execution.status is ExecStatus.CANCELLED:
             return DeliveryPermission(leave=Permission.DENY, reason=run.cancelled or run.execution.error or "cancelled")

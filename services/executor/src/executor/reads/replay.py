@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from executor.domain import journal, lifecycle, phases
+from executor.domain import journal, lifecycle, phases, quarantine
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.outcome_words import in_words
 from executor.domain.outcomes import OUTCOMES, Outcome
@@ -75,26 +75,44 @@ def _differs(decisions: list[Decision], entry: JournalEntry, replayed: str) -> R
 
 def _apply(run: Run, entry: JournalEntry, reply: str, inbox: Mapping[str, Signal]) -> tuple[Run, str, str]:
     """The run after an entry is applied again, the kind of entry that this makes, and its outcome in words."""
-    match entry.kind:
-        case journal.SIGNAL:
-            signal = _signal(entry, inbox)
-            return control.apply_signal(run, signal, now=entry.at), entry.kind, signal.action
-        case journal.PARKED:
-            return control.park(run, now=entry.at), entry.kind, ""
-        case journal.GRANTED:
-            return control.grant(run, int(entry.data), now=entry.at), entry.kind, ""
-        case journal.TAKEN_OVER:
-            return tasks.take_over(run, now=entry.at, already_done=entry.data or ()), entry.kind, ""
-        case journal.EXPIRED:
-            return control.expire(run, now=entry.at), entry.kind, ""
-        case journal.FINISHED:
-            return lifecycle.finish(run, ExecStatus(entry.data), now=entry.at), entry.kind, str(entry.data)
+    if (changed := _changed(run, entry, inbox)) is not None:
+        after, made = changed
+        return after, entry.kind, made
     outcome = _outcome(run, entry, reply)
     after = lifecycle.apply(run, outcome, now=entry.at, began=entry.began, retry_after=entry.retry_after)
     size = len(reply) if entry.said is not None else 0
     after = journal.counted(journal.noted(after, entry.notes), outcome, entry.call, now=entry.at)
     after = after.model_copy(update={"said_bytes": run.said_bytes + size})
     return after, type(outcome).__name__, in_words(outcome)
+
+
+def _changed(run: Run, entry: JournalEntry, inbox: Mapping[str, Signal]) -> tuple[Run, str] | None:
+    """The run after an entry that is no outcome of a step; None for an outcome."""
+    at, data = entry.at, entry.data
+    match entry.kind:
+        case journal.SIGNAL:
+            signal = _signal(entry, inbox)
+            return control.apply_signal(run, signal, now=at), signal.action
+        case journal.PARKED:
+            return control.park(run, now=at), ""
+        case journal.GRANTED:
+            return control.grant(run, int(data), now=at), ""
+        case journal.TAKEN_OVER:
+            return tasks.take_over(run, now=at, already_done=data or ()), ""
+        case journal.EXPIRED:
+            return control.expire(run, now=at), ""
+        case journal.QUARANTINED | journal.DECIDED:
+            return _quarantined(run, entry)
+        case journal.FINISHED:
+            return lifecycle.finish(run, ExecStatus(data), now=at), str(data)
+    return None
+
+
+def _quarantined(run: Run, entry: JournalEntry) -> tuple[Run, str]:
+    if entry.kind == journal.QUARANTINED:
+        return quarantine.hold(run, ExecStatus(entry.data), now=entry.at), ""
+    decided = quarantine.Decided.model_validate(entry.data)
+    return quarantine.decide(run, decided, now=entry.at), f"{decided.decision} by {decided.by}"
 
 
 def _signal(entry: JournalEntry, inbox: Mapping[str, Signal]) -> Signal:

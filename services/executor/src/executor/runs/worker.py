@@ -2,13 +2,13 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from random import Random
 from typing import cast
 
-from executor.domain import journal, lifecycle, saving
+from executor.domain import journal, lifecycle, quarantine, saving
 from executor.domain.outcomes import Outcome, Progressed
 from executor.domain.run import Run
 from executor.domain.steps import (
@@ -59,9 +59,12 @@ class Timeouts:
         return timedelta(seconds=self.lease)
 
 
+async def _nothing(run: Run) -> None: ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunWorker:
-    """`owner` names the process in its claims."""
+    """`owner` names the process in its claims. `announce`: publishes decisions about a run's quarantine."""
 
     runs: Runs
     run_step: RunStep
@@ -70,6 +73,7 @@ class RunWorker:
     timeouts: Timeouts
     clock: Clock
     random: Random
+    announce: Callable[[Run], Awaitable[None]] = _nothing
     active_runs: ActiveRuns = field(init=False, default_factory=ActiveRuns)
 
     async def start(self, run: Run) -> bool:
@@ -176,7 +180,8 @@ class RunWorker:
     async def _publish_end(self, run: Run, *, from_sweeper: bool) -> None:
         await self.publisher.finished(run)
         if from_sweeper:
-            await self.runs.mark_announced(run.id)
+            await self.announce(run)
+            await self.runs.mark_announced(run.id, decided=len(quarantine.decided(run)))
 
     async def _hold(self, run: Run, epoch: int, *, from_sweeper: bool) -> None:
         """Work on a claimed run while its claim is renewed."""

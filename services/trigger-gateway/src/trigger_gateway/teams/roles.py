@@ -13,6 +13,8 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
             "read_trail",
             "read_trace",
             "read_spend",
+            "list_quarantine",
+            "read_quarantined",
             "read_delivery",
             "read_trigger",
             "read_event",
@@ -33,6 +35,7 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
     Role.MEMBER: (
         *("trigger", "intervene", "replay_execution", "retry_execution", "retry_executions", "search"),
         *("pause_execution", "resume_execution", "stop_execution"),
+        *("release_quarantined", "drop_quarantined"),
         *("replay_delivery", "replay_deliveries", "retry_delivery", "retry_deliveries"),
         *("put_attachment", "delete_attachment", "write_file", "delete_file"),
         *("subscribe", "unsubscribe"),  # under the key's own name; others' are an admin's: http/subscriptions.py

@@ -49,6 +49,12 @@ def files_of(result: TaskResult) -> list[MadeFile]:
     return [file for turn in result.turns for each in turn.rounds for use in each.uses for file in use.files]
 
 
+def attachments_of(result: TaskResult) -> list[Attachment]:
+    """What the task made, as a delivery carries it."""
+    made = [Attachment(title=file.name, task_id=result.task_id, file=file.file) for file in files_of(result)]
+    return made[:ATTACHED]
+
+
 def attachments(run: Run, named: Iterable[Attachment]) -> list[Attachment]:
     """Those that the delivery's author `named`, and what completed tasks made beside; each with its task."""
     made = {

@@ -154,6 +154,7 @@ def test_all_commands_are_there() -> None:
             "targets disable",
         ),
         *("suppressions", "suppressions add", "suppressions remove"),
+        *("quarantine", "quarantine show", "quarantine release", "quarantine drop"),
         *("files ls", "files cat", "files put", "files rm"),
         *("nats-config", "feed-clients add", "feed-clients list", "feed-clients remove", "feed-clients rewind"),
         "feed-clients reload",

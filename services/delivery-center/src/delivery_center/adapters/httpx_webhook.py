@@ -149,12 +149,13 @@ def _without(secrets: Iterable[str], excerpt: str) -> str:
 def payload(outgoing: OutgoingMessage) -> str:
     """The body, the same at every attempt."""
     content = outgoing.content
+    context = outgoing.context
     data: dict[str, Any] = {
         "request_id": outgoing.request_id,
         "summary": content.summary,
         "body": outgoing.body,
         "attachments": [each.as_json() for each in outgoing.attachments],
-        "context": outgoing.context.model_dump(mode="json"),
+        "context": context.model_dump(mode="json", exclude={"released_by"} if context.released_by is None else None),
     }
     if outgoing.replay_of is not None:
         data["replay_of"] = outgoing.replay_of

@@ -30,8 +30,8 @@ from rota_contracts.messages.validation import CheckRules, RulesReply, Validatio
 
 OWNER = {"team_id": TEAM, "member_id": MEMBER}
 BAD = ValidationResult(passed=False, score=0.4, issues=["no figures"])
-HOOK = {"webhook": {"enabled": True, "targets": [{"url": "https://crm.example/in"}]}}
-OUTPUT, KNOWN = "The key is known-secret-value, and password=abc-123-secret.", "known-secret-value"
+HOOK = {"preferences": {"webhook": {"targets": [{"url": "https://crm.example/in"}]}}}
+OUTPUT, KNOWN = "The key is known-secret-value, and password=abc-123-secret", "known-secret-value"
 
 
 @dataclass
@@ -78,9 +78,7 @@ async def system() -> AsyncIterator[System]:
     secrets: Callable[[str], list[str]] = lambda team: [KNOWN]  # noqa: E731
     stores = in_memory(robot, model=model, rehearsal=model, known_secrets=secrets)
     webhook = of_delivery.ScriptedChannel()
-    sending = of_delivery.in_memory(
-        robots=of_delivery.InMemoryRobots(robot), channels={DeliveryType.WEBHOOK: webhook}
-    )
+    sending = of_delivery.in_memory(robots=of_delivery.InMemoryRobots(robot), channels={DeliveryType.WEBHOOK: webhook})
     runtime = Runtime(bus=bus, middlewares=[twice], fetch_timeout=0.02)
     apps = [
         build_executor(ExecutorSettings(connector="rehearsal"), runtime=runtime, adapters=stores),
@@ -103,7 +101,7 @@ async def test_a_released_result_is_delivered_once_and_says_who_released_it(syst
     again = await system.decide(quarantine_id, QuarantineDecision.RELEASE)
     assert (again.result, again.repeated) == (released.result, True)
     (sent,) = system.webhook.sent
-    assert (sent.body, sent.context.score) == ("The key is [REDACTED], and password=[REDACTED].", 0.4)
+    assert (sent.body, sent.context.score) == ("The key is [REDACTED], and password=[REDACTED]", 0.4)
     (completed,) = bus.facts(catalog.DELIVERY_COMPLETED)
     assert (completed.data.context.released_by, completed.data.context.score) == ("k_ann", 0.4)
     (decided,) = bus.facts(catalog.QUARANTINE_DECIDED)

@@ -1,6 +1,6 @@
 """A result that failed validation, from its run to its release, over the bus: every message is handled twice."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,8 +75,7 @@ async def system() -> AsyncIterator[System]:
     bus, robot, model = InMemoryBus(), a_robot(config={"delivery": HOOK}), ScriptedModel(answer=answer)
     bus.answer(catalog.RECALL, recall)
     bus.answer(catalog.CHECK_RULES, check)
-    secrets: Callable[[str], list[str]] = lambda team: [KNOWN]  # noqa: E731
-    stores = in_memory(robot, model=model, rehearsal=model, known_secrets=secrets)
+    stores = in_memory(robot, model=model, rehearsal=model, known_secrets=lambda team: [KNOWN])
     webhook = of_delivery.ScriptedChannel()
     sending = of_delivery.in_memory(robots=of_delivery.InMemoryRobots(robot), channels={DeliveryType.WEBHOOK: webhook})
     runtime = Runtime(bus=bus, middlewares=[twice], fetch_timeout=0.02)

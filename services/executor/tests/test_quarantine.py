@@ -19,7 +19,7 @@ from executor.domain.texts import owner_of
 from executor.reads.decide_permission import DecidePermission
 from executor.reads.read_quarantine import OUTPUT_LIMIT, ReadQuarantine
 from executor.reads.replay import replay
-from executor.runs.decide_quarantined import DecideQuarantinedResult
+from executor.runs.decide_quarantined_result import DecideQuarantinedResult
 from rota_common.errors import Transient
 from rota_common.testing.samples import NOON, TEAM
 from rota_contracts.messages.delivery import MayDeliver, Permission
@@ -207,7 +207,7 @@ class Shop:
         assert epoch is not None
         await self.runs.release(run, epoch, check_in=None)
 
-    async def give(self, number: int, decision: QuarantineDecision, *, team: str = TEAM, by: str = "ann") -> Any:
+    async def request(self, number: int, decision: QuarantineDecision, *, team: str = TEAM, by: str = "ann") -> Any:
         wanted = {"quarantine_id": self.results[number].quarantine_id, "decision": decision, "by": by}
         return await self.decide(DecideQuarantined(team_id=team, **wanted))
 
@@ -224,9 +224,9 @@ async def shop() -> Shop:
 
 
 async def test_a_repeat_publishes_nothing_and_another_decision_is_refused(shop: Shop) -> None:  # F13
-    first = await shop.give(0, RELEASE)
-    again = await shop.give(0, RELEASE, by="bob")
-    other = await shop.give(0, DROP, by="bob")
+    first = await shop.request(0, RELEASE)
+    again = await shop.request(0, RELEASE, by="bob")
+    other = await shop.request(0, DROP, by="bob")
     assert (first.result.status, first.repeated, first.refused) == ("released", False, "")
     assert (again.result, again.repeated) == (first.result, True)
     assert other.refused == "this result was released before, by ann: the first decision counts"
@@ -238,7 +238,7 @@ async def test_a_repeat_publishes_nothing_and_another_decision_is_refused(shop: 
 
 async def test_a_decision_that_a_kill_left_unpublished_is_published_by_the_sweeper(shop: Shop) -> None:  # F13
     shop.announce.away = True
-    assert (await shop.give(0, RELEASE)).result.status == "released"
+    assert (await shop.request(0, RELEASE)).result.status == "released"
     await shop.sweep()
     shop.announce.away = False
     shop.clock.forward(PATIENCE.total_seconds())
@@ -248,9 +248,9 @@ async def test_a_decision_that_a_kill_left_unpublished_is_published_by_the_sweep
 
 
 async def test_what_was_decided_meanwhile_stays_to_be_published(shop: Shop) -> None:  # F13
-    await shop.give(0, RELEASE)
+    await shop.request(0, RELEASE)
     shop.announce.away = True
-    await shop.give(1, DROP)
+    await shop.request(1, DROP)
     await shop.runs.mark_announced("e1", decided=1)  # by who has published the first
     shop.announce.away = False
     shop.clock.forward(PATIENCE.total_seconds())
@@ -261,7 +261,7 @@ async def test_what_was_decided_meanwhile_stays_to_be_published(shop: Shop) -> N
 async def test_the_quarantine_is_its_teams_own(shop: Shop) -> None:  # TG-23 F13
     read = ReadQuarantine(runs=shop.runs, blobs=InMemoryBlobs())
     wanted = shop.results[0].quarantine_id
-    assert (await shop.give(0, RELEASE, team="initech")).result is None
+    assert (await shop.request(0, RELEASE, team="initech")).result is None
     assert (await read.one(ReadQuarantined(team_id="initech", quarantine_id=wanted))).result is None
     assert (await read.page(ListQuarantine(team_id="initech"))).results == []
     assert (await read.one(ReadQuarantined(team_id=TEAM, quarantine_id="unknown"))).result is None
@@ -272,8 +272,8 @@ async def test_the_quarantine_is_its_teams_own(shop: Shop) -> None:  # TG-23 F13
 
 async def test_only_a_released_result_may_be_delivered(shop: Shop) -> None:  # F13
     permission = DecidePermission(runs=shop.runs, clock=shop.clock)
-    await shop.give(0, RELEASE)
-    await shop.give(1, DROP)
+    await shop.request(0, RELEASE)
+    await shop.request(1, DROP)
     ids = [quarantine.delivery_id(each) for each in shop.results]
     asked = [MayDeliver(team_id=TEAM, execution_id="e1", request_id=request_id) for request_id in (*ids, "")]
     deny, allow = Permission.DENY, Permission.ALLOW

@@ -1,7 +1,7 @@
 """The executor's handlers: the events it consumes and the questions it answers."""
 
-from executor.domain.lifecycle import own_delivery
 from executor.domain.outcomes import DeliveryTaken, Learnt, VerdictGiven
+from executor.domain.steps import own_delivery
 from executor.runs.worker import RunWorker
 from executor.use_cases import UseCases
 from rota_common.bus.router import Router
@@ -52,7 +52,7 @@ class Answers:
 
     async def delivery(self, event: Event[DeliveryAcceptedV1]) -> None:
         if event.data.request_id != own_delivery(event.data.execution_id):
-            return  # of a released result: nobody waits for it
+            return  # of a released result: no step waits for it
         await self._worker.resume(event.data.execution_id, DeliveryTaken(event.data.result), sent_at=event.time)
 
     async def learning(self, event: Event[LearningCompletedV1]) -> None:

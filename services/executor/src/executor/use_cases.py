@@ -21,7 +21,7 @@ from executor.reads.read_steps import ReadSteps
 from executor.reads.read_trace import AnswerTrace, ExportRuns, ReadSpans
 from executor.reads.replay import Replay
 from executor.runs.announce_decisions import AnnounceDecisions
-from executor.runs.decide_quarantined import DecideQuarantinedResult
+from executor.runs.decide_quarantined_result import DecideQuarantinedResult
 from executor.runs.follow_robot_status import FollowRobotStatus
 from executor.runs.heartbeat import Heartbeat
 from executor.runs.remove_runs import RemoveRuns

@@ -54,6 +54,7 @@ from executor.domain.steps import (
     RequestVerdict,
     RunTurn,
     Step,
+    own_delivery,
 )
 from executor.domain.tasks import tasks, turn_time
 from rota_contracts.ids import derived_id
@@ -197,11 +198,6 @@ def fail(run: Run, reason: str, now: datetime) -> Run:
     if run.execution.phase is Phase.RUN:
         return tasks.after_task(tasks.fail_current(run, reason, now=now))
     return run.with_execution(error=run.execution.error or reason, phase=Phase.LEARNING)
-
-
-def own_delivery(run_id: str) -> str:
-    """The id of the request to deliver what a run has written."""
-    return derived_id("delivery", run_id)
 
 
 def is_last_attempt(run: Run) -> bool:

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from executor.domain.run import Merge
+from rota_contracts.ids import derived_id
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.execution import ExecStatus, Goals, Task
 from rota_contracts.messages.text import Text
@@ -105,6 +106,11 @@ class RequestVerdict:
 @dataclass(frozen=True)
 class RequestDelivery:
     request_id: str
+
+
+def own_delivery(run_id: str) -> str:
+    """The id of the request to deliver what a run has written."""
+    return derived_id("delivery", run_id)
 
 
 @dataclass(frozen=True)

@@ -141,7 +141,18 @@ def test_json_that_only_looks_like_a_call_is_asked_for_again() -> None:
     assert "expected a call of crm__lookup as a call" in said.reason
     said = outcome(run, '{"name": "translate", "arguments": {"to": "es"}}')
     assert isinstance(said, Unusable)
-    assert "got a call of translate: there is no such tool" in said.reason
+    assert "got a call of a tool that there isn't" in said.reason
+    assert "translate" not in said.reason
+
+
+def test_the_request_itself_is_no_result_of_it() -> None:
+    run = with_tasks(a_task(1), run=new_run("human", robot=EQUIPPED))
+    said = outcome(run, "look at Globex.")
+    assert isinstance(said, Unusable)
+    assert "got the request back" in said.reason
+    assert isinstance(outcome(run, "Look at Globex: 87 of 100"), TaskAnswered)
+    last = run.model_copy(update={"attempts": lifecycle.MAX_ATTEMPTS - 1})
+    assert isinstance(outcome(last, "look at Globex."), TaskAnswered)
 
 
 def test_an_assistant_that_still_calls_in_text_at_its_limit_says_so() -> None:

@@ -15,12 +15,23 @@ from executor.domain.conversation.chat import ModelReply, Thinking, Tool, ToolCa
 from executor.domain.lifecycle import is_last_attempt
 from executor.domain.planning.parsing import UnusableAnswer
 from executor.domain.run import Run
+from executor.domain.situation.wording import words
 from executor.domain.steps import AskAgent, RunTurn
 from rota_common.json_text import extract_json
 
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 LENGTH_LIMIT = 100_000
 """Characters of what a run keeps in its record; results and reports may be longer, as they are kept by reference."""
+
+NO_TOOL = (
+    "expected the result itself, got a call of a tool that there isn't. What none of your tools does is yours to do: "
+    "write the result"
+)
+"""Without the tool's name: a model that reads it calls it again."""
+
+NO_TOOL_NAMED = "expected the result itself, got a call of {name}: there is no such tool"
+REQUEST = "expected the result, got the request back: do what it asks for, and write what comes of it"
+WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -79,8 +90,16 @@ def answer_of(run: Run, step: AskAgent | RunTurn, said: ModelReply, tools: Seque
     if isinstance(step, AskAgent):
         return Answer(in_form(text), silent=found.silent, version=version)
     if version > 1 and (tools or run.attempts) and not found.calls and (call := bare_call(text)):
-        raise UnusableAnswer(f"expected the result itself, got a call of {call.name}: there is no such tool")
+        raise UnusableAnswer(NO_TOOL if version > 5 else NO_TOOL_NAMED.format(name=call.name))
+    if version > 5 and not found.calls and _is_request(text, run) and not is_last_attempt(run):
+        raise UnusableAnswer(REQUEST)
     return _of_turn(step, found, said, text, tools, version)
+
+
+def _is_request(text: str, run: Run) -> bool:
+    """Is it, but for signs and case, what was asked?"""
+    said, asked = (WORD.findall(each.casefold()) for each in (text, words(run.execution.trigger)))
+    return bool(said) and said == asked
 
 
 def _of_turn(

@@ -19,6 +19,7 @@ from executor.reads.read_executions import ReadExecutions
 from executor.reads.read_steps import ReadSteps
 from executor.reads.read_trace import AnswerTrace, ExportRuns, ReadSpans
 from executor.reads.replay import Replay
+from executor.runs.decide_approvals import Approvals
 from executor.runs.follow_robot_status import FollowRobotStatus
 from executor.runs.heartbeat import Heartbeat
 from executor.runs.remove_runs import RemoveRuns
@@ -61,6 +62,7 @@ class UseCases:
     send: SendSignal
     follow_status: FollowRobotStatus
     take_result: TakeResult
+    approvals: Approvals
     stop_robot: StopRobot
     sweep: Sweeper
     remove: RemoveRuns
@@ -129,6 +131,7 @@ class UseCases:
                     RobotTools(mcp=adapters.recording_tools, registry=built_in, recorded=True),
                     adapters.recording_processes,
                 ),
+                known_secrets=adapters.known_secrets,
             ),
             hooks=HookedPrompts(chain=chain, models=models, blobs=adapters.blobs),
         )
@@ -151,6 +154,7 @@ class UseCases:
             send=send,
             follow_status=status,
             take_result=TakeResult(runs=runs, blobs=adapters.blobs, send=send, clock=clock),
+            approvals=Approvals(runs=runs, send=send, clock=clock),
             stop_robot=StopRobot(runs=runs, worker=worker, send=send, clock=clock),
             sweep=Sweeper(
                 runs=runs, worker=worker, send=send, clock=clock, lease=settings.lease, outages=service.outages

@@ -15,7 +15,7 @@ from executor.domain.planning.interpret import interpret
 from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.signals import control
 from executor.domain.steps import AskAgent, RunTurn, describe
-from executor.domain.tasks import tasks
+from executor.domain.tasks.take_over import take_over
 from executor.domain.texts import texts_again
 from executor.file_ports import Blobs
 from executor.ports import RunQueries
@@ -84,7 +84,7 @@ def _apply(run: Run, entry: JournalEntry, reply: str, inbox: Mapping[str, Signal
         case journal.GRANTED:
             return control.grant(run, int(entry.data), now=entry.at), entry.kind, ""
         case journal.TAKEN_OVER:
-            return tasks.take_over(run, now=entry.at, already_done=entry.data or ()), entry.kind, ""
+            return take_over(run, now=entry.at, already_done=entry.data or ()), entry.kind, ""
         case journal.EXPIRED:
             return control.expire(run, now=entry.at), entry.kind, ""
         case journal.FINISHED:

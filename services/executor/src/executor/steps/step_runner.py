@@ -114,7 +114,7 @@ class StepRunner:
             case BeginCalls(task):
                 talks = task.executor_type is ExecutorType.ASSISTANT
                 agent = self.agents.assistant(task.executor_id, team=run.execution.team_id) if talks else None
-                return StepResult(await self.calls.begin(run, step, agent, self.hooks and self.hooks.chain))
+                return StepResult(await self.calls.begin(run, step, agent, self.hooks.chain if self.hooks else None))
             case AskAgent() | RunTurn() | Compact():
                 return await self._ask_model(run, step)
             case never:
@@ -199,7 +199,7 @@ class StepRunner:
         found = understand(reply, tools)
         if found.calls and tools:
             thinking = thinking_of(reply)
-            check = await self.calls.checks(run, step, agent, self.hooks and self.hooks.chain)
+            check = await self.calls.checks(run, step, agent, self.hooks.chain if self.hooks else None)
             looked = await look_up(mine, found, tools, check=check, step_id=step.step_id, thinking=thinking)
             return StepResult(looked, call=reply.call)
         return await self._interpret(run, step, reply, ())

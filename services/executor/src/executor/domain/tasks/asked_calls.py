@@ -20,9 +20,15 @@ def ask(run: Run, outcome: CallsBegun, *, now: datetime) -> Run:
     if not outcome.asks:
         return run
     made = [_asked(run, outcome.task_id, each, now) for each in outcome.asks]
-    text = f"task {outcome.task_id}: waits for the approval of {', '.join(each.tool for each in made)}"
-    progress = run.execution.progress.model_copy(update={"text": text})
-    return run.model_copy(update={"approvals": [*run.approvals, *made]}).with_execution(progress=progress)
+    return run.model_copy(update={"approvals": [*run.approvals, *made]})
+
+
+def shown(run: Run) -> Run:
+    """The run, whose progress says what it waits for."""
+    if not run.asked:
+        return run
+    text = f"task {run.asked[0].task_id}: waits for the approval of {', '.join(each.tool for each in run.asked)}"
+    return run.with_execution(progress=run.execution.progress.model_copy(update={"text": text}))
 
 
 def clear(run: Run, outcome: CallsBegun) -> Run:

@@ -240,7 +240,7 @@ async def test_always_means_this_run_and_this_tool_but_always_ask_asks_again(sub
                 assert len({each.approval_id for each in office.requested()}) == asks
 
 
-async def test_a_call_that_nobody_decides_about_is_denied_by_the_stores_clock() -> None:  # DEC-10 DEC-57
+async def test_a_call_without_a_decision_is_denied_by_the_stores_clock() -> None:  # DEC-10 DEC-57
     office = Office(calls(NOTE))
     async with office.open():
         await office.begin()
@@ -250,7 +250,7 @@ async def test_a_call_that_nobody_decides_about_is_denied_by_the_stores_clock() 
     async with office.open():  # another process, a week later
         done = await office.worked()
         (use,) = uses(done)
-        assert use.error == "nobody approved this call within 3d, so it is denied"
+        assert use.error == "no one approved this call within 3d, so it is denied"
         late = await office.decide(asked, Decision.APPROVE)
         assert (late.refused, late.approval and late.approval.decided_by) == ("too late: it is expired", "")
         assert (office.tools.calls, office.ended()) == ([], [("crm.note", "expired")])
@@ -269,7 +269,7 @@ async def test_a_decision_that_comes_after_its_time_has_no_effect() -> None:  # 
         assert office.tools.calls == []
 
 
-async def test_nobody_needs_to_decide_about_a_run_that_was_stopped() -> None:  # EX-56
+async def test_the_approvals_of_a_run_that_was_stopped_are_withdrawn() -> None:  # EX-56
     async with Office(calls(NOTE)).open() as office:
         await office.begin()
         await office.until(waits)
@@ -308,7 +308,7 @@ async def test_an_approved_process_is_called() -> None:  # EX-56
         assert done.results[0].output.inline == "crm.pay answered"
 
 
-async def test_a_dry_run_asks_nobody() -> None:  # EX-07
+async def test_a_dry_run_asks_no_person() -> None:  # EX-07
     async with Office(calls(NOTE), autonomy="read_only").open() as office:
         office.clock.forward(1)
         await office.begin(mode="dryrun")

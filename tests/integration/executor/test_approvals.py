@@ -86,7 +86,7 @@ async def test_an_approval_survives_its_executor_and_the_call_is_made_once(
         assert replayed.same, replayed.difference
 
 
-async def test_an_approval_expires_by_the_databases_clock_while_nobody_was_there(
+async def test_an_approval_expires_by_the_databases_clock_while_no_executor_was_there(
     office: Harness, payments: Payments
 ) -> None:  # DEC-10 DEC-57
     def a_week_ago() -> datetime:
@@ -99,7 +99,7 @@ async def test_an_approval_expires_by_the_databases_clock_while_nobody_was_there
     async with office.executor():
         over = await office.over()
         assert over.status is ExecStatus.FAILED
-        assert "nobody approved this call within 3d" in (over.error or "")
+        assert "no one approved this call within 3d" in (over.error or "")
         late = await decide(office, approval, Decision.APPROVE)
         assert (late.refused, payments.calls) == ("too late: it is expired", [])
         assert await ended(office) == [ApprovalStatus.EXPIRED]

@@ -175,7 +175,7 @@ class RunWorker:
             raise Transient(f"execution {run.id} is being worked on", after=BUSY_S)
 
     async def _publish_end(self, run: Run, *, from_sweeper: bool) -> None:
-        for each in asked_calls.untold(run):
+        for each in asked_calls.unpublished(run):
             await self.publisher.approval(run, each)
         await self.publisher.finished(run)
         if from_sweeper:
@@ -204,12 +204,12 @@ class RunWorker:
 
     async def _announced(self, run: Run, epoch: int) -> Run:
         """The run, whose approvals are published as they are: saved first, and marked with its next write."""
-        if not (untold := asked_calls.untold(run)):
+        if not (unpublished := asked_calls.unpublished(run)):
             return run
         run = await self.runs.save(run, epoch)
-        for each in untold:
+        for each in unpublished:
             await self.publisher.approval(run, each)
-        run = asked_calls.told(run)
+        run = asked_calls.all_published(run)
         return journal.record_signals(run, now=self.clock()) if run.inbox else run
 
     async def _work(self, run: Run, epoch: int, step: Work) -> Run:

@@ -81,7 +81,7 @@ class CallRunner:
         )
 
     async def _tools(self, run: Run, step: BeginCalls | AskAgent) -> Sequence[Tool]:
-        """All that the robot has; nobody needs to be asked for those that are made once more."""
+        """All that the robot has; none for calls that are only made once more."""
         uses = step.uses if isinstance(step, BeginCalls) else ()
         known = uses and all(use.server is None or use.step_id in run.cleared for use in uses)
         return () if known else await self.toolset(run).tools.list(run.robot)

@@ -33,7 +33,7 @@ THINKING_LIMIT = 100_000
 """Characters of reasoning that are kept with a round; signed reasoning can't be shortened."""
 
 
-NOBODY_ASKED = "it would need a person's approval ({}), and inspiration waits for nobody"
+NO_APPROVALS = "it would need a person's approval ({}), and inspiration waits for none"
 
 
 async def look_up(
@@ -57,7 +57,7 @@ async def _checked(uses: Sequence[ToolUse], run: Run, check: CheckCalls) -> Sequ
     """The calls as their checks left them: those that aren't made have failed."""
     turn = Turn(number=1, rounds=run.looked_up)
     done = await check([use for use in uses if use.status is ToolStatus.PENDING], turn)
-    refused = done.refused | {each.step_id: NOBODY_ASKED.format(each.reason) for each in done.asks}
+    refused = done.refused | {each.step_id: NO_APPROVALS.format(each.reason) for each in done.asks}
     after = {use.step_id: use for use in done.uses}
     return [_refused(after.get(use.step_id, use), refused.get(use.step_id)) for use in uses]
 

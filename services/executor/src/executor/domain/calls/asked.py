@@ -4,11 +4,11 @@ from rota_contracts.messages.approval import Approval, ApprovalStatus
 
 
 class AskedCall(Approval):
-    """An approval, and its call. `told`: the status that was published last. `always`: it holds for the rest of the
+    """An approval, and its call. `published`: the last published status. `always`: it holds for the rest of the
     run."""
 
     step_id: str
-    told: ApprovalStatus | None = None
+    published: ApprovalStatus | None = None
     always: bool = False
 
     def public(self) -> Approval:

@@ -8,10 +8,10 @@ from rota_contracts.messages.conversation import Round, ToolStatus, ToolUse, Tur
 from rota_contracts.messages.execution import excerpt
 
 QUOTED = 500
-"""Characters of the first answer that the second is told."""
+"""Characters of the first answer that the second is shown."""
 
 WARN_AFTER, END_AFTER = 3, 6
-"""Rounds in a row without anything new: then the model is told so, and then it gets no more tools."""
+"""Rounds in a row without anything new: then the model is warned, and then it gets no more tools."""
 
 MADE = (ToolStatus.WAITING, ToolStatus.STARTED, ToolStatus.COMPLETED, ToolStatus.UNKNOWN)
 
@@ -47,7 +47,7 @@ def stalled_rounds(turn: Turn) -> int:
 
 
 def progress_note(stalled: int) -> str:
-    """What the model is told after so many rounds without anything new; empty at first."""
+    """What the model is shown after so many rounds without anything new; empty at first."""
     if stalled < WARN_AFTER:
         return ""
     return NO_PROGRESS.format(rounds=stalled) + (WARNING if stalled < END_AFTER else END)

@@ -35,7 +35,7 @@ class Policy:
         )
 
     def question(self, callee: Callee) -> str:
-        """Why a person must approve this call; empty if nobody must."""
+        """Why a person must approve this call; empty if none must."""
         if self.harmless:
             return ""
         if matches(self.approvals.always_ask, callee.id):

@@ -47,7 +47,7 @@ def expire(run: Run, *, now: datetime) -> Run:
     while due := [each for each in run.asked if each.expires_at <= now]:
         run = asked_calls.decided(run, due[0], status=ApprovalStatus.EXPIRED, decided_at=now)
         wait = run.robot.robot_config.approvals.wait
-        run = _failed(run, due[0], f"nobody approved this call within {wait}, so it is denied", now)
+        run = _failed(run, due[0], f"no one approved this call within {wait}, so it is denied", now)
     return run
 
 

@@ -39,7 +39,7 @@ def clear(run: Run, outcome: CallsBegun) -> Run:
 
 
 def withdraw(run: Run, *, now: datetime, task_id: str = "") -> Run:
-    """The run, whose task is over, or which itself is: nobody needs to decide any more."""
+    """The run, whose task is over, or which itself is: no decision is needed any more."""
     ended = {"status": ApprovalStatus.WITHDRAWN, "decided_at": now}
     return _with_pending(run, ended, [each.step_id for each in run.asked if task_id in ("", each.task_id)])
 
@@ -49,15 +49,15 @@ def decided(run: Run, asked: AskedCall, **fields: object) -> Run:
     return _with_pending(run, fields, [asked.step_id])
 
 
-def untold(run: Run) -> Sequence[AskedCall]:
+def unpublished(run: Run) -> Sequence[AskedCall]:
     """The approvals whose status isn't published yet."""
-    return [each for each in run.approvals if each.told is not each.status]
+    return [each for each in run.approvals if each.published is not each.status]
 
 
-def told(run: Run) -> Run:
+def all_published(run: Run) -> Run:
     """The run, all of whose approvals are published as they are."""
     return run.model_copy(
-        update={"approvals": [each.model_copy(update={"told": each.status}) for each in run.approvals]}
+        update={"approvals": [each.model_copy(update={"published": each.status}) for each in run.approvals]}
     )
 
 

@@ -184,7 +184,7 @@ def equipped(**executor: Any) -> Robot:
 
 def an_mcp_task(number: int, **fields: Any) -> Task:
     means = {"executor_type": "mcp", "executor_id": "crm.lookup", "mcp_server": "crm", "mcp_tool": "lookup"}
-    return a_task(number, **means, **({"args": [{"name": "Globex"}]} | fields))
+    return a_task(number, **(means | {"args": [{"name": "Globex"}]} | fields))
 
 
 def a_process_task(number: int, **fields: Any) -> Task:

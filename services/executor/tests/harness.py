@@ -26,7 +26,8 @@ from executor.steps.call_runner import CallRunner, Toolset
 from executor.steps.compact_conversation import CompactConversation
 from executor.steps.models import Models
 from executor.steps.show_media import ShowMedia
-from executor.steps.step_runner import StepResult, StepRunner
+from executor.steps.step_result import StepResult
+from executor.steps.step_runner import StepRunner
 from rota_common.testing.samples import TEAM, SetClock
 from rota_contracts.messages.text import Text
 

@@ -96,11 +96,15 @@ async def test_an_answer_with_nothing_but_refused_calls_is_thought_over_at_once(
     assert [type(step) for step in shop.steps[:2]] == [RunTurn, RunTurn]
 
 
-async def test_the_same_call_twice_in_one_answer_is_made_once() -> None:  # EX-50
+async def test_the_same_call_is_made_once_in_a_turn() -> None:  # EX-50 DEC-37
     shop = StepHarness(ScriptedModel(calls(A, B, A), calls(A), "done"))
     run = await shop.task_done(one_task())
-    assert [use.arguments["name"] for use in shop.tools.calls] == ["A", "B", "A"]  # the third in an answer of its own
-    assert uses(run)[2].error == "the same call was made in this very answer already"
+    assert [use.arguments["name"] for use in shop.tools.calls] == ["A", "B"]
+    again = "the same call was made in this turn already (c1): "
+    assert [use.error for use in uses(run)[2:]] == [
+        f"{again}it has no answer yet",
+        f"{again}it answered: lookup answered",
+    ]
     assert len({use.step_id for use in uses(run)}) == 4
 
 

@@ -20,7 +20,7 @@ from executor.domain import lifecycle
 from executor.domain.outcomes import CallsBegun, NotCalled, RulesAnswered, StepFailed, TaskAnswered, Thought, Used
 from executor.domain.run import Run
 from executor.domain.steps import BeginCalls, CheckRules, MakeCalls, RunTurn
-from executor.domain.tasks import tasks
+from executor.domain.tasks.take_over import take_over
 from rota_common.testing.samples import NOON
 from rota_contracts.messages.conversation import ToolStatus, ToolUse
 from rota_contracts.messages.execution import Task, TaskStatus
@@ -220,7 +220,7 @@ def test_a_call_answers_once() -> None:
 
 def test_a_worker_that_died_before_its_call_began_leaves_nothing_to_mend() -> None:
     for run in (with_tasks(an_mcp_task(1)), with_tasks(a_task(1))):
-        assert tasks.take_over(run, now=NOON) is run
+        assert take_over(run, now=NOON) is run
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_a_worker_that_died_before_its_call_began_leaves_nothing_to_mend() -> No
 )
 def test_after_a_crash_an_idempotent_call_is_made_again_under_the_same_id(task: Task) -> None:
     run, step = new_run(task)
-    run = tasks.take_over(run, now=NOON)
+    run = take_over(run, now=NOON)
     again = lifecycle.next_step(run)
     assert isinstance(again, BeginCalls)
     assert [use.step_id for use in again.uses] == [use.step_id for use in step.uses]
@@ -239,7 +239,7 @@ def test_after_a_crash_a_call_that_is_not_idempotent_fails_its_task_as_unknown(s
     for task, robot in product(SINGLE, [equipped(), GOING_ON]):
         with subtests.test(task=task, robot=robot):
             run, _ = new_run(task, a_task(2), robot=robot)
-            run = tasks.take_over(run, now=NOON)
+            run = take_over(run, now=NOON)
             result = run.execution.results[0]
             name = task.executor_id
             lost = f"outcome unknown: its worker ended while it called {name}, which isn't declared idempotent"
@@ -255,7 +255,7 @@ def test_after_a_crash_a_call_that_is_not_idempotent_fails_its_task_as_unknown(s
 
 def test_after_a_crash_in_several_calls_what_is_done_stays_and_what_is_harmless_is_made_again() -> None:
     run = with_outcome(thinking("a", "b", idempotent=True), used("a"))
-    run = tasks.take_over(run, now=NOON)
+    run = take_over(run, now=NOON)
     assert statuses(run) == {"a": "completed", "b": "pending"}
     step = lifecycle.next_step(run)
     assert isinstance(step, BeginCalls)
@@ -265,7 +265,7 @@ def test_after_a_crash_in_several_calls_what_is_done_stays_and_what_is_harmless_
 def test_after_a_crash_in_several_calls_one_that_is_lost_is_enough_to_fail_the_task() -> None:
     run = with_tasks(a_task(1), a_task(2), robot=GOING_ON)
     run = advance(with_outcome(run, Thought("task-1", "", [*uses("a", idempotent=True), *uses("b", "c")])))
-    run = tasks.take_over(with_outcome(run, used("c")), now=NOON)
+    run = take_over(with_outcome(run, used("c")), now=NOON)
     assert statuses(run) == {"a": "pending", "b": "unknown", "c": "completed"}
     assert (run.execution.results[0].error or "").startswith("outcome unknown: its worker ended while it called b, ")
     step = lifecycle.next_step(run)
@@ -274,7 +274,7 @@ def test_after_a_crash_in_several_calls_one_that_is_lost_is_enough_to_fail_the_t
 
 
 def test_a_late_outcome_of_a_dead_worker_is_dropped() -> None:
-    run = tasks.take_over(thinking("a"), now=NOON)
+    run = take_over(thinking("a"), now=NOON)
     assert with_outcome(run, used("a")) == run
 
 
@@ -285,4 +285,4 @@ def test_to_be_taken_over_changes_nothing_where_no_call_is_under_way() -> None:
         with_outcome(thinking("a"), used("a")),
         lifecycle.apply(with_tasks(a_task(1)), StepFailed("no"), now=NOON),
     ]
-    assert [tasks.take_over(run, now=NOON) is run for run in lives] == [True] * len(lives)
+    assert [take_over(run, now=NOON) is run for run in lives] == [True] * len(lives)

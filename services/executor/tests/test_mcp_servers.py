@@ -64,7 +64,7 @@ def test_servers_are_named_after_their_files_and_secrets_come_from_the_environme
 
 def test_the_example_can_be_used() -> None:
     (server,) = load_servers(Path(__file__).parents[3] / "examples" / "mcp", {}).values()
-    assert (server.id, server.problem, server.repeatable("get_current_time", hinted=False)) == ("time", "", True)
+    assert (server.id, server.problem, server.is_idempotent("get_current_time", hinted=False)) == ("time", "", True)
 
 
 def test_a_missing_secret_is_a_problem_of_that_server_alone(folder: Path) -> None:

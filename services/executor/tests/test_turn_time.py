@@ -11,6 +11,7 @@ from services.executor.tests.test_replay import again
 from executor.agents.operator_files import ALL_TEAMS
 from executor.agents.prompt_files import Agent, parse
 from executor.domain import lifecycle
+from executor.domain.conversation.chat import ModelReply
 from executor.domain.outcomes import NeedsInput, StepDelayed
 from executor.domain.signals import control
 from executor.domain.tasks import turn_time
@@ -20,7 +21,11 @@ from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.execution import ExecStatus, TaskStatus
 
 WRITER = Agent("experts.writer", Template("You write."), max_iterations=20, timeout=300)
-LOOKS = calls(("crm__lookup", {"name": "A"}), ("crm__lookup", {"name": "B"}), text="I'll look.")
+
+
+def looks(number: int) -> ModelReply:
+    """Each time for something else."""
+    return calls(*(("crm__lookup", {"name": f"{name}{number}"}) for name in "AB"), text="I'll look.")
 
 
 PLAN = '{"tasks": [{"id": "a", "description": "Look", "executor_id": "experts.writer"}]}'
@@ -36,7 +41,7 @@ class Slow:
 
     async def _answer(self, prompt: Prompt) -> Any:
         self.shop.clock.forward(200)
-        return self._replies.pop(0) if self._replies else LOOKS
+        return self._replies.pop(0) if self._replies else looks(len(self.shop.model.prompts))
 
     async def _found(self, use: ToolUse) -> str:
         self.shop.clock.forward(self._seconds)
@@ -69,7 +74,7 @@ async def test_a_turn_that_has_used_up_its_time_ends_and_says_so() -> None:  # E
 
 
 async def test_an_answer_gets_no_more_time_than_its_turn_has_left() -> None:  # EX-59
-    slow = Slow(*[LOOKS] * 5, "done", seconds=0)
+    slow = Slow(*[looks(number) for number in range(5)], "done", seconds=0)
     run = await slow.shop.task_done(with_tasks(a_task(1)))
     assert slow.timeouts == [300, 300, 300, 300, 300, 200]
     assert run.execution.results[0].status == TaskStatus.COMPLETED

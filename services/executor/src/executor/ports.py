@@ -18,6 +18,7 @@ from rota_common.page_cursor import PageCursor
 from rota_common.spans.export_spans import Receiver
 from rota_common.stores.blobs import Owner
 from rota_contracts.messages.agent import AgentReply
+from rota_contracts.messages.approval import ApprovalPage, ListApprovals
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.execution import ExecutionPage, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
@@ -134,6 +135,14 @@ class RunQueries(Protocol):
         """The run with this result in its quarantine, which is over, and the epoch to `release` it under."""
         ...
 
+    async def by_approval(self, approval_id: str) -> Run | None:
+        """The run whose call waits for this approval, or has waited."""
+        ...
+
+    async def pending_approvals(self, wanted: ListApprovals, *, after: PageCursor | None) -> ApprovalPage:
+        """Of runs that aren't over, the oldest first."""
+        ...
+
     async def under_way(self, team: str, member: str, *, limit: int) -> Sequence[str]:
         """Ids of this robot's runs that aren't over, oldest first."""
         ...
@@ -199,7 +208,7 @@ class Runs(RunQueries, Protocol):
     async def renew(self, run_id: str, epoch: int, *, lease: timedelta) -> None: ...
 
     def overdue(self, *, limit: int, apart_from: Sequence[str] = ()) -> AsyncIterator[str]:
-        """Ids of runs to check by now, or whose promised results have expired."""
+        """Ids of runs to check by now, or whose promised results or approvals have expired."""
         ...
 
     def past_deadline(self, *, limit: int, apart_from: Sequence[str] = ()) -> AsyncIterator[Run]:

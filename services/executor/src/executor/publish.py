@@ -10,6 +10,7 @@ from typing import Any, assert_never
 
 from executor.domain import activities
 from executor.domain.activities import Seen
+from executor.domain.calls.asked import AskedCall
 from executor.domain.conversation.messages import Texts
 from executor.domain.outcomes import Outcome, StepDelayed, StepFailed
 from executor.domain.run import Run, Signal
@@ -31,6 +32,7 @@ from rota_common.clock import Clock
 from rota_common.runtime.logs import logger
 from rota_contracts import catalog
 from rota_contracts.messages.activity import EVENTS, ActivityKind, ActivityV1
+from rota_contracts.messages.approval import ApprovalDecidedV1, ApprovalRequestedV1, ApprovalStatus
 from rota_contracts.messages.control import ControlGivenV1, ExecutionIntervenedV1
 from rota_contracts.messages.delivery import DeliveryContent, DeliveryContext, DeliveryRequestedV1
 from rota_contracts.messages.execution import ExecutionFinishedV1, ExecutionStartedV1, TaskStatus, excerpt
@@ -98,8 +100,24 @@ class EventPublisher:
             parked_at=self.clock(),
         )
         await self._publish(run, catalog.EXECUTION_PARKED, fact, step=str(run.parks))
-        kind = ActivityKind.WAITING if execution.question or run.promised else ActivityKind.PAUSED
+        kind = ActivityKind.WAITING if execution.question or run.promised or run.asked else ActivityKind.PAUSED
         await self._observe(run, Seen(kind, reason))
+
+    async def approval(self, run: Run, asked: AskedCall) -> None:
+        """It waits for a person, or doesn't any more."""
+        approval = asked.public()
+        owner = {"team_id": run.execution.team_id, "member_id": run.execution.member_id}
+        if approval.status is not ApprovalStatus.PENDING:
+            decided = ApprovalDecidedV1(**owner, approval=approval)
+            await self._publish(run, catalog.APPROVAL_DECIDED, decided, step=approval.approval_id)
+            return
+        requested = ApprovalRequestedV1(
+            **owner,
+            approval=approval,
+            robot=run.robot.display_name or run.robot.member_id,
+            manager_id=run.robot.manager_id,
+        )
+        await self._publish(run, catalog.APPROVAL_REQUESTED, requested, step=approval.approval_id)
 
     async def intervened(self, run: Run, signal: Signal) -> None:
         """A signal is in a run's inbox."""

@@ -21,6 +21,7 @@ from executor.reads.read_steps import ReadSteps
 from executor.reads.read_trace import AnswerTrace, ExportRuns, ReadSpans
 from executor.reads.replay import Replay
 from executor.runs.announce_decisions import AnnounceDecisions
+from executor.runs.decide_approvals import Approvals
 from executor.runs.decide_quarantined_result import DecideQuarantinedResult
 from executor.runs.follow_robot_status import FollowRobotStatus
 from executor.runs.heartbeat import Heartbeat
@@ -64,6 +65,7 @@ class UseCases:
     send: SendSignal
     follow_status: FollowRobotStatus
     take_result: TakeResult
+    approvals: Approvals
     stop_robot: StopRobot
     sweep: Sweeper
     remove: RemoveRuns
@@ -134,6 +136,7 @@ class UseCases:
                     RobotTools(mcp=adapters.recording_tools, registry=built_in, recorded=True),
                     adapters.recording_processes,
                 ),
+                known_secrets=adapters.known_secrets,
             ),
             hooks=HookedPrompts(chain=chain, models=models, blobs=adapters.blobs),
         )
@@ -158,6 +161,7 @@ class UseCases:
             send=send,
             follow_status=status,
             take_result=TakeResult(runs=runs, blobs=adapters.blobs, send=send, clock=clock),
+            approvals=Approvals(runs=runs, send=send, clock=clock),
             stop_robot=StopRobot(runs=runs, worker=worker, send=send, clock=clock),
             sweep=Sweeper(
                 runs=runs, worker=worker, send=send, clock=clock, lease=settings.lease, outages=service.outages

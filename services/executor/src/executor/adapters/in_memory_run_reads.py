@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from executor.adapters.approval_pages import asked_at, is_wanted
 from executor.adapters.in_memory_run_spend import summed
 from executor.domain.planning.prepare import accepts_goals
 from executor.domain.quarantine import find
@@ -13,6 +14,7 @@ from executor.domain.situation.wording import about
 from executor.ports import COUNTED
 from rota_common.errors import Unreadable
 from rota_common.page_cursor import PageCursor
+from rota_contracts.messages.approval import ApprovalPage, ListApprovals
 from rota_contracts.messages.execution import ExecStatus, Execution, ExecutionPage, ExecutionSummary, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
@@ -108,6 +110,19 @@ class InMemoryRunReads:
             return None
         self._readable(rows[0].run.id)
         return rows[0].read(), rows[0].epoch
+
+    async def by_approval(self, approval_id: str) -> Run | None:
+        rows = (row for row in self._rows.values() if any(a.approval_id == approval_id for a in row.run.approvals))
+        return next((row.read() for row in rows), None)
+
+    async def pending_approvals(self, wanted: ListApprovals, *, after: PageCursor | None) -> ApprovalPage:
+        runs = [row.run for row in self._apart_from(()) if row.run.execution.team_id == wanted.team_id]
+        asked = [each for run in runs for each in run.asked if is_wanted(each, wanted)]
+        behind = [each for each in asked if after is None or asked_at(each) > after]
+        found = sorted(behind, key=asked_at)
+        page = found[: wanted.limit]
+        cursor = asked_at(page[-1]).text() if len(found) > wanted.limit else None
+        return ApprovalPage(approvals=[each.public() for each in page], cursor=cursor)
 
     async def under_way(self, team: str, member: str, *, limit: int) -> Sequence[str]:
         mine = [row.run for row in self._rows.values() if owner_of(row.run.execution) == (team, member)]

@@ -29,6 +29,7 @@ class _File(OperatorFile):
     label: str
     timeout: float = Field(default=TIMEOUT_S, gt=0, le=3600)
     idempotent: bool | list[str] | None = None
+    repeatable: bool | list[str] = False
     stateless: bool = False
 
 
@@ -73,6 +74,7 @@ class Server:
 
     `teams` may use it, each in a session of its own unless it is `stateless`.
     `idempotent`: the operator's declaration for its tools: all (True), none (False), or these; None = the server's own.
+    `repeatable`: of which the same call makes sense twice in a turn.
     """
 
     id: str
@@ -83,6 +85,7 @@ class Server:
     problem: str = ""
     teams: Teams = ALL_TEAMS
     stateless: bool = False
+    repeatable: bool | frozenset[str] = False
 
     @property
     def references(self) -> list[str]:
@@ -93,7 +96,11 @@ class Server:
         """With the values of its references."""
         return replace(self, transport=_replaced(self.transport, secrets)) if secrets else self
 
-    def repeatable(self, tool: str, *, hinted: bool) -> bool:
+    def may_repeat(self, tool: str) -> bool:
+        """Does the same call make sense twice in a turn?"""
+        return tool in self.repeatable if isinstance(self.repeatable, frozenset) else self.repeatable
+
+    def is_idempotent(self, tool: str, *, hinted: bool) -> bool:
         """May this tool be called again with its step id? `hinted`: the server's own declaration."""
         if isinstance(self.idempotent, frozenset):
             return tool in self.idempotent or hinted
@@ -118,7 +125,10 @@ def _server(path: Path, environ: Mapping[str, str]) -> Server:
     except MissingSecret as error:  # the others work all the same: the error comes when this one is used
         transport, problem = Stdio(command=""), str(error)
     declared = frozenset(file.idempotent) if isinstance(file.idempotent, list) else file.idempotent
-    server = Server(path.stem, file.label, transport, file.timeout, declared, problem, file.teams, file.stateless)
+    repeatable = frozenset(file.repeatable) if isinstance(file.repeatable, list) else file.repeatable
+    server = Server(
+        path.stem, file.label, transport, file.timeout, declared, problem, file.teams, file.stateless, repeatable
+    )
     if server.stateless and server.references:
         raise MCPFileError(
             f"{path.name} of the MCP servers can't be read: stateless: expected false, because {server.references[0]} "

@@ -138,7 +138,10 @@ def _tool(name: str, server: Server, tool: "types.Tool") -> Tool:
         tool=tool.name,
         description=tool.description or "",
         parameters=tool.inputSchema,
-        idempotent=server.repeatable(tool.name, hinted=hinted),
+        idempotent=server.is_idempotent(tool.name, hinted=hinted),
+        read_only=hints is not None and bool(hints.readOnlyHint),
+        destructive=hints is not None and bool(hints.destructiveHint) and not hints.readOnlyHint,
+        repeatable=server.may_repeat(tool.name),
     )
 
 

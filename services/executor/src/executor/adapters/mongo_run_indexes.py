@@ -6,6 +6,7 @@ from datetime import timedelta
 from pymongo import ASCENDING, DESCENDING
 from pymongo.errors import OperationFailure
 
+from executor.adapters.mongo_run_approvals import APPROVAL_ID, PENDING
 from executor.adapters.mongo_run_queries import BY_CLOCK, FINISHED_AT, OVER, UNDER_WAY
 from rota_common.stores.mongo import Collection, Database, remove_after
 
@@ -34,6 +35,9 @@ async def make_indexes(database: Database, *, keep: timedelta) -> None:
     held = {QUARANTINED_ID: {"$exists": True}}
     await runs.create_index([(QUARANTINED_ID, ASCENDING)], name="by_quarantined", partialFilterExpression=held)
     await runs.create_index([("team_id", ASCENDING), *NEWEST], name="quarantine", partialFilterExpression=held)
+    approved = {APPROVAL_ID: {"$exists": True}}
+    await runs.create_index([(APPROVAL_ID, ASCENDING)], partialFilterExpression=approved)
+    await runs.create_index([("team_id", ASCENDING)], name="to_approve", partialFilterExpression=PENDING)
     alive = [("team_id", ASCENDING), ("member_id", ASCENDING), ("created_at", ASCENDING)]
     clocks = [("team_id", ASCENDING), ("member_id", ASCENDING), ("created_at", DESCENDING)]
     await runs.create_index(clocks, name="by_clock", partialFilterExpression=BY_CLOCK)

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from pymongo import ASCENDING, DESCENDING
 
+from executor.adapters.mongo_run_approvals import APPROVAL_ID, pending_page
 from executor.adapters.mongo_run_documents import execution_fields, read
 from executor.adapters.mongo_run_indexes import CALLBACK_ID, NEWEST, QUARANTINED_ID
 from executor.adapters.mongo_run_pages import page_of, quarantine_page_of
@@ -32,6 +33,7 @@ from rota_common.errors import Unreadable
 from rota_common.page_cursor import PageCursor
 from rota_common.stores.mongo import Database, Document
 from rota_common.stores.set_aside import SetAside
+from rota_contracts.messages.approval import ApprovalPage, ListApprovals
 from rota_contracts.messages.execution import ExecutionPage, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
@@ -82,6 +84,13 @@ class MongoRunReads:
     async def by_quarantined(self, quarantine_id: str) -> tuple[Run, int] | None:
         document = await self._runs.find_one({QUARANTINED_ID: quarantine_id}, STATE)
         return None if document is None else (await self._read(document), int(document["epoch"]))
+
+    async def by_approval(self, approval_id: str) -> Run | None:
+        document = await self._runs.find_one({APPROVAL_ID: approval_id}, STATE)
+        return None if document is None else await self._read(document)
+
+    async def pending_approvals(self, wanted: ListApprovals, *, after: PageCursor | None) -> ApprovalPage:
+        return await pending_page(self._runs, self._aside, wanted, after=after)
 
     async def under_way(self, team: str, member: str, *, limit: int) -> Sequence[str]:
         wanted = {"team_id": team, "member_id": member, "status": {"$in": UNDER_WAY}}

@@ -1,6 +1,6 @@
 """Agents are prompt files: a front matter in YAML, then the system prompt, with `$placeholders`; or folders of them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from string import Template
@@ -13,10 +13,12 @@ from executor.agents.context_files import INSTRUCTIONS, ContextFileError, Contex
 from executor.agents.operator_files import ALL_TEAMS, Teams, allows, teams_of
 from executor.domain.conversation.chat import Tool
 from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S
+from rota_contracts.robots.autonomy import Autonomy
 
 BUILT_IN = Path(__file__).parent
 FENCE = "---"
-FRONT = ("teams", "connector", "options", "max_iterations", "timeout", "tools", "description")
+FRONT = ("teams", "connector", "options", "max_iterations", "timeout", "tools", "description", "autonomy", "calls")
+CALLS = ("parallel", "serial")
 MAX_ITERATIONS = 100
 LONGEST_S = 3_600
 
@@ -32,7 +34,8 @@ class Agent:
     `tools` are the ones it may use of those that its robot may use, by their names or their servers'; None = all.
     `max_iterations`: how often it may use tools in one turn; None = the usual. `teams` may use it.
     `description`: what it is good at, in a line, for planners. `files`: the others of its folder.
-    `timeout`: seconds of one answer of its model; a turn has up to four times as many.
+    `timeout`: seconds of one answer of its model; a turn has up to four times as many. `autonomy`: the stricter of this
+    and its robot's holds. `serial`: the calls of one answer are made one after the other.
     """
 
     id: str
@@ -45,6 +48,8 @@ class Agent:
     description: str = ""
     files: ContextFiles = field(default_factory=ContextFiles)
     timeout: float = DEFAULT_TIMEOUT_S
+    autonomy: Autonomy | None = None
+    serial: bool = False
 
     def may_use(self, tool: Tool) -> bool:
         return self.tools is None or not self.tools.isdisjoint((tool.name, tool.server))
@@ -126,6 +131,8 @@ def parse(agent_id: str, text: str, *, teams: Teams | None = None) -> Agent:
         teams or _named_teams(agent_id, front),
         " ".join(str(front.get("description") or "").split()),
         timeout=timeout,
+        autonomy=_autonomy(agent_id, front),
+        serial=_one_of(agent_id, front, "calls", CALLS, default=CALLS[0]) == "serial",
     )
 
 
@@ -145,6 +152,19 @@ def _timeout(agent_id: str, front: dict[str, Any]) -> float:
     raise AgentFileError(
         f"expected timeout in the front matter of {agent_id}.md to be seconds, up to {LONGEST_S}, got {given!r}"
     )
+
+
+def _autonomy(agent_id: str, front: dict[str, Any]) -> Autonomy | None:
+    given = _one_of(agent_id, front, "autonomy", [*Autonomy], default="")
+    return Autonomy(given) if given else None
+
+
+def _one_of(agent_id: str, front: dict[str, Any], name: str, known: Sequence[str], *, default: str) -> str:
+    given = front.get(name, default)
+    if given == default or given in known:
+        return str(given)
+    wanted = ", ".join(known)
+    raise AgentFileError(f"expected {name} in the front matter of {agent_id}.md to be one of {wanted}, got {given!r}")
 
 
 def _named_teams(agent_id: str, front: dict[str, Any]) -> Teams:

@@ -9,6 +9,7 @@ from executor.agents.prompt_files import Agent
 from executor.agents.sections import given, identity
 from executor.agents.sections.forms import form
 from executor.agents.sections.means import explained, listed_assistants, listed_processes, listed_tools, means, reach
+from executor.domain.calls.duplicates import progress_note
 from executor.domain.context.compaction import conversation, shown
 from executor.domain.context.contexts import context_of, of_phase, of_task, turns_of
 from executor.domain.conversation.chat import Tool
@@ -131,13 +132,15 @@ def for_task(
     texts: Texts,
     *,
     closing: int | None = None,
+    stalled: int = 0,
     in_text: Sequence[Tool] = (),
     model: str = "",
 ) -> list[Message]:
     """A task with the words that were asked, the results of those before it, and the conversation about it since. A
     plain request is its own words alone, as a person wrote them; what is known for it stands in the system message.
 
-    `closing`: the number of tool iterations after which it is asked for a last time. `in_text`: the tools of a model
+    `closing`: the number of tool iterations after which it is asked for a last time. `stalled`: how many of the last
+    ones brought nothing new. `in_text`: the tools of a model
     that has no calls of its own. `model`: the name of the model that reads it.
     """
     frame, of = task_frame(run, task), of_task(task.id)
@@ -167,7 +170,7 @@ def for_task(
         *as_messages(media_sent(run, task)),
         Message(role="user", content=joined(*parts)),
         *conversation(turns, context, texts, frame),
-        *_closing(closing),
+        *_closing(closing, stalled),
         *_feedback(run),
     ]
 
@@ -268,8 +271,9 @@ def _own_messages(run: Run, task: Task) -> list[Message]:
     return [Message(role="user", content=words) for message in task.messages if (words := message.text().strip())]
 
 
-def _closing(cap: int | None) -> list[Message]:
-    return [] if cap is None else [Message(role="user", content=CLOSING.format(cap=cap))]
+def _closing(cap: int | None, stalled: int = 0) -> list[Message]:
+    said = progress_note(stalled) if cap is None else CLOSING.format(cap=cap)
+    return [Message(role="user", content=said)] if said else []
 
 
 def _feedback(run: Run) -> list[Message]:

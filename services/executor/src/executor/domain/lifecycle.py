@@ -56,7 +56,7 @@ from executor.domain.steps import (
     Step,
     own_delivery,
 )
-from executor.domain.tasks import tasks, turn_time
+from executor.domain.tasks import asked_calls, tasks, turn_time
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.execution import ExecStatus, Execution, LearningResult, excerpt
 from rota_contracts.messages.run_history import PendingQuestion
@@ -181,6 +181,7 @@ def wait_for_answer(run: Run, question: Question, *, now: datetime, patience: ti
 
 def finish(run: Run, status: ExecStatus, *, now: datetime) -> Run:
     """The run with its final status."""
+    run = asked_calls.withdraw(run, now=now)
     over = run.step_reset().with_execution(status=status, finished_at=now, deadline_at=None)
     if status is ExecStatus.CANCELLED:
         over = over.with_execution(error=run.execution.error or run.cancelled, question=None)

@@ -56,8 +56,10 @@ def _of_phase(outcome: Outcome) -> str:
 
 def _of_task(outcome: Outcome) -> str:
     match outcome:
-        case Thought(_, _, uses) | CallsBegun(_, uses):
+        case Thought(_, _, uses):
             return f"calls {_calls(uses)}"
+        case CallsBegun():
+            return _begun(outcome)
         case TaskAnswered(_, output):
             return f"result: {_text(output)}"
         case TimedOut(_, seconds):
@@ -83,6 +85,19 @@ def _of_service(outcome: Outcome) -> str:
         case Hooked():
             return _hooked(outcome)
     return ""
+
+
+def _begun(made: CallsBegun) -> str:
+    asks = {each.step_id for each in made.asks}
+    done = [use for use in made.uses if use.step_id not in asks and use.step_id not in made.refused]
+    no = [f"{use.name} ({made.refused[use.step_id]})" for use in made.uses if use.step_id in made.refused]
+    parts = [
+        *([f"calls {_calls(done)}"] if done else []),
+        *([f"asks a person about {', '.join(each.tool for each in made.asks)}"] if made.asks else []),
+        *([f"refuses {', '.join(no)}"] if no else []),
+        *([f"hooks ({', '.join(made.by)}) had a say"] if made.by else []),
+    ]
+    return "; ".join(parts)
 
 
 def _hooked(made: Hooked) -> str:

@@ -97,12 +97,31 @@ class Thought:
 
 
 @dataclass(frozen=True)
+class AskedAbout:
+    """A call that waits for a person. `tool`: its name for people. `arguments`: in short, without credentials."""
+
+    step_id: str
+    tool: str
+    reason: str
+    arguments: str
+    arguments_sha256: str
+
+
+@dataclass(frozen=True)
 class CallsBegun:
-    """`callbacks`: step id of each call whose result may come later → the id that it is sent to then."""
+    """The calls that have been checked, as hooks left them. `callbacks`: step id of each call whose result may come
+    later → the id that it is sent to then. `refused`: step id → why it isn't made. `asks`: those that wait for a
+    person. `by`: the hooks that changed or cancelled some; `notes`: on hooks that failed and were passed over.
+    `serial`: the others of the round come after these."""
 
     task_id: str
     uses: list[ToolUse]
     callbacks: dict[str, str] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    asks: list[AskedAbout] = field(default_factory=list)
+    by: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    serial: bool = False
 
 
 @dataclass(frozen=True)

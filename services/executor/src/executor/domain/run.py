@@ -5,6 +5,9 @@ from enum import StrEnum
 
 from pydantic import AliasChoices, Field
 
+from executor.domain.calls.asked import AskedCall
+from executor.domain.conversation import loop
+from rota_contracts.messages.approval import ApprovalStatus, Decision
 from rota_contracts.messages.control import TaskChange
 from rota_contracts.messages.conversation import Round
 from rota_contracts.messages.execution import Execution
@@ -17,6 +20,7 @@ from rota_contracts.robots.robot import Robot
 
 DEADLINE, CALLBACK = "deadline", "callback"
 CEILING, ROOM = "ceiling", "room"
+DECISION = "decision"
 
 
 def deadline_id(parks: int | str) -> str:
@@ -46,10 +50,10 @@ class Need(Part):
 class Signal(Part):
     """A signal to a run under way; it stays in the run's inbox until it is applied.
 
-    `action`: pause, resume, stop, deadline, callback, ceiling, room, or an intervention's. `merged`: the run whose
-    goals these are. `callback`: the call whose result this is, its `output` or its `error`. `of_robot`: a
+    `action`: pause, resume, stop, deadline, callback, ceiling, room, decision, or an intervention's. `merged`: the run
+    whose goals these are. `callback`: the call whose result this is, its `output` or its `error`. `of_robot`: a
     pause or resume of all runs of the robot; `rev`: the revision of its definition whose status asks for it. `need`: of
-    a judge's call or the learner's that has no room below a ceiling.
+    a judge's call or the learner's that has no room below a ceiling. `approval`: the one that `by` decided about.
     """
 
     id: str
@@ -65,6 +69,9 @@ class Signal(Part):
     of_robot: bool = False
     rev: int | None = None
     need: Need | None = None
+    approval: str = ""
+    decision: Decision | None = None
+    by: str = ""
     at: Instant
 
     def text(self) -> str:
@@ -182,6 +189,10 @@ class Run(Part):
     goals_checked: bool = Field(default=False, description="the learner has compared the goals")
     merging: Merge | None = Field(default=None, description="its goals are about to be given to another run")
     callbacks: list[Callback] = Field(default=[], description="of all calls of processes so far")
+    approvals: list[AskedCall] = Field(default=[], description="of all calls that people were asked about so far")
+    always: list[str] = Field(default=[], description="tools and processes that are approved for the rest of the run")
+    cleared: list[str] = Field(default=[], description="calls of the round in hand that have passed all checks")
+    serial: bool = Field(default=False, description="the calls of the round in hand are made one after the other")
     feedback: str = Field(default="", description="why the agent's last answer couldn't be used")
     attempts: int = Field(default=0, description="answers of this step that couldn't be used")
     failures: int = Field(default=0, description="times this step's call failed for a reason that passes")
@@ -230,7 +241,7 @@ class Run(Part):
     @property
     def blocked(self) -> bool:
         """Can't it go on, whatever slots are free?"""
-        return self.pausing or self.execution.question is not None or bool(self.promised)
+        return self.pausing or self.execution.question is not None or bool(self.promised) or self.awaits_approval
 
     @property
     def promised(self) -> list[Callback]:
@@ -238,15 +249,30 @@ class Run(Part):
         return [] if self.over else [callback for callback in self.callbacks if callback.until is not None]
 
     @property
+    def asked(self) -> list[AskedCall]:
+        """The calls that wait for a person's approval."""
+        return [] if self.over else [each for each in self.approvals if each.status is ApprovalStatus.PENDING]
+
+    @property
+    def awaits_approval(self) -> bool:
+        """Is there nothing to do without a person's approval? What stands beside a call that waits is done first."""
+        tasks = {each.task_id for each in self.asked}
+        turns = [result.turns[-1] for result in self.execution.results if result.task_id in tasks and result.turns]
+        return any(isinstance(loop.move(turn, serial=self.serial), loop.Wait) for turn in turns)
+
+    @property
     def expires_at(self) -> Instant | None:
-        """When a promised result expires."""
-        return min((callback.until for callback in self.promised if callback.until is not None), default=None)
+        """When a promised result or an approval expires."""
+        promised = [callback.until for callback in self.promised if callback.until is not None]
+        return min([*promised, *(each.expires_at for each in self.asked)], default=None)
 
     @property
     def parked_for(self) -> str:
         """Why it can't go on, as a text."""
         if self.execution.question is not None:
             return self.execution.question.question
+        if self.asked and not self.pausing:
+            return "\n\n".join(each.prompt for each in self.asked)
         names = ", ".join(callback.process for callback in self.promised)
         return f"waits for the result of process {names}" if names else "paused"
 

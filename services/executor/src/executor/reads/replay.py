@@ -15,7 +15,7 @@ from executor.domain.planning.interpret import interpret
 from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.signals import control
 from executor.domain.steps import AskAgent, RunTurn, describe
-from executor.domain.tasks import tasks
+from executor.domain.tasks.take_over import take_over
 from executor.domain.texts import texts_again
 from executor.file_ports import Blobs
 from executor.ports import RunQueries
@@ -98,7 +98,7 @@ def _changed(run: Run, entry: JournalEntry, inbox: Mapping[str, Signal]) -> tupl
         case journal.GRANTED:
             return control.grant(run, int(data), now=at), ""
         case journal.TAKEN_OVER:
-            return tasks.take_over(run, now=at, already_done=data or ()), ""
+            return take_over(run, now=at, already_done=data or ()), ""
         case journal.EXPIRED:
             return control.expire(run, now=at), ""
         case journal.QUARANTINED | journal.DECIDED:

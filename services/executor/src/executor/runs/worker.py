@@ -25,6 +25,7 @@ from executor.domain.steps import (
     Work,
     describe,
 )
+from executor.domain.tasks import asked_calls
 from executor.ports import Fenced, Runs
 from executor.publish import EventPublisher
 from executor.runs.active_runs import ActiveRuns, StepCancelled
@@ -178,6 +179,8 @@ class RunWorker:
             raise Transient(f"execution {run.id} is being worked on", after=BUSY_S)
 
     async def _publish_end(self, run: Run, *, from_sweeper: bool) -> None:
+        for each in asked_calls.unpublished(run):
+            await self.publisher.approval(run, each)
         await self.publisher.finished(run)
         if from_sweeper:
             await self.announce(run)
@@ -195,13 +198,24 @@ class RunWorker:
             await self.resume(run.id, from_sweeper=from_sweeper)
 
     async def _work_until_released(self, run: Run, epoch: int, *, from_sweeper: bool) -> Run:
+        run = await self._announced(run, epoch)
         step = lifecycle.next_step(run)
         while (released := await self._release(run, epoch, step, from_sweeper=from_sweeper)) is None:
-            run = await self._work(run, epoch, cast(Work, step))
+            run = await self._announced(await self._work(run, epoch, cast(Work, step)), epoch)
             if run.retry_at is not None:
                 return await self.runs.release(run, epoch, check_in=run.retry_at - self.clock())
             step = lifecycle.next_step(run)
         return released
+
+    async def _announced(self, run: Run, epoch: int) -> Run:
+        """The run, whose approvals are published as they are: saved first, and marked with its next write."""
+        if not (unpublished := asked_calls.unpublished(run)):
+            return run
+        run = await self.runs.save(run, epoch)
+        for each in unpublished:
+            await self.publisher.approval(run, each)
+        run = asked_calls.all_published(run)
+        return journal.record_signals(run, now=self.clock()) if run.inbox else run
 
     async def _work(self, run: Run, epoch: int, step: Work) -> Run:
         """The run after one step, saved where that matters; a stop cancels the step and is applied at once."""

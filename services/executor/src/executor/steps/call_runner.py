@@ -5,18 +5,24 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from secrets import token_urlsafe
 
+from executor.agents.prompt_files import Agent
+from executor.domain.conversation.chat import Tool
 from executor.domain.conversation.made_files import made_by
 from executor.domain.outcomes import CallsBegun, NotCalled, Outcome, Promised, Used
 from executor.domain.planning.interpret import room
 from executor.domain.run import Run
-from executor.domain.steps import MakeCalls
+from executor.domain.steps import AskAgent, BeginCalls, MakeCalls
+from executor.domain.tasks import tasks
 from executor.domain.tasks.promised_calls import callback_of
 from executor.file_ports import Blobs
 from executor.ports import NotBegun, Processes, ToolFailed, Tools
+from executor.steps.check_calls import CheckCalls
+from executor.steps.hook_chain import HookChain
 from executor.steps.keep_texts import keep_output
+from executor.steps.redacted_calls import KnownValues
 from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.callback import callback_path
-from rota_contracts.messages.conversation import ToolUse
+from rota_contracts.messages.conversation import ToolUse, Turn
 from rota_contracts.messages.execution import Task
 from rota_contracts.messages.process import ProcessCall
 from rota_contracts.messages.trigger import ExecutorMode
@@ -46,12 +52,39 @@ class CallRunner:
     real: Toolset
     recording: Toolset
     new_callback: Callable[[], str] = _secret
+    known_secrets: KnownValues = lambda team: ()
 
     def toolset(self, run: Run) -> Toolset:
         return self.real if run.execution.executor_mode is ExecutorMode.STANDARD else self.recording
 
-    def begin(self, run: Run, task: Task, uses: Sequence[ToolUse]) -> Outcome:
-        return CallsBegun(task.id, list(uses), self._callbacks(run, uses))
+    async def begin(self, run: Run, step: BeginCalls, agent: Agent | None, chain: HookChain | None) -> Outcome:
+        """The calls after all checks that stand before them. `agent` None: of a task that is one call."""
+        check = await self.checks(run, step, agent, chain)
+        serial = agent is not None and agent.serial
+        uses = step.uses[:1] if serial else step.uses
+        done = await check(uses, tasks.turn_of(run, step.task) or Turn(number=1))
+        callbacks = self._callbacks(run, [use for use in done.uses if use.step_id not in done.refused])
+        return CallsBegun(
+            step.task.id, done.uses, callbacks, done.refused, done.asks, done.by, done.notes, serial=serial
+        )
+
+    async def checks(
+        self, run: Run, step: BeginCalls | AskAgent, agent: Agent | None, chain: HookChain | None
+    ) -> CheckCalls:
+        return CheckCalls(
+            run=run,
+            step=step,
+            tools=await self._tools(run, step),
+            agent=agent,
+            chain=chain,
+            known_secrets=self.known_secrets,
+        )
+
+    async def _tools(self, run: Run, step: BeginCalls | AskAgent) -> Sequence[Tool]:
+        """All that the robot has; none for calls that are only made once more."""
+        uses = step.uses if isinstance(step, BeginCalls) else ()
+        known = uses and all(use.server is None or use.step_id in run.cleared for use in uses)
+        return () if known else await self.toolset(run).tools.list(run.robot)
 
     async def __call__(self, run: Run, step: MakeCalls) -> AsyncIterator[Outcome]:
         """Each outcome as soon as it is there."""

@@ -12,7 +12,7 @@ from executor.domain.run import Run
 from executor.domain.steps import AskAgent, MakeCalls, Work
 from executor.steps.hook_chain import HookChain
 from executor.steps.notify_hooks import NotifyHooks
-from executor.steps.step_runner import StepResult
+from executor.steps.step_result import StepResult
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.hook import HookPoint
 from rota_contracts.messages.text import Text

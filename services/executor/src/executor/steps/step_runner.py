@@ -11,6 +11,8 @@ from executor.agents.facts import facts
 from executor.agents.prompt_files import Agent, Agents
 from executor.agents.prompts import for_phase, for_task, phase_frame, task_frame
 from executor.domain.answers.understand import understand
+from executor.domain.calls.duplicates import END_AFTER, stalled_rounds
+from executor.domain.calls.policy import permitted_to
 from executor.domain.conversation.ask_person import ASK_PERSON
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.conversation.loop import CAP
@@ -35,7 +37,7 @@ from executor.domain.steps import (
     RunTurn,
     Work,
 )
-from executor.domain.tasks import turn_time
+from executor.domain.tasks import tasks, turn_time
 from executor.domain.texts import LargeTexts, owner_of
 from executor.file_ports import Blobs
 from executor.model_port import Model, Prompt
@@ -56,27 +58,13 @@ from executor.steps.questions import Questions
 from executor.steps.read_texts import read_texts, wanted_texts
 from executor.steps.redacted_calls import KnownValues, failure_of
 from executor.steps.show_media import ShowMedia
+from executor.steps.step_result import StepResult
 from rota_common.errors import Permanent, Transient
 from rota_common.material import frame_of
-from rota_contracts.messages.execution import Task
-from rota_contracts.messages.text import Text
+from rota_contracts.messages.conversation import Turn
+from rota_contracts.messages.execution import ExecutorType, Task
 from rota_contracts.messages.trigger import Message
-from rota_contracts.messages.usage import ModelCall
 from rota_contracts.robots.robot import Phase
-
-
-@dataclass(frozen=True)
-class StepResult:
-    """An outcome; where it comes of a model's `reply`, also that, and the `tools` that the model could call.
-
-    `problems`: why it couldn't call others; noted on the run. `call`: what the model's took.
-    """
-
-    outcome: Outcome
-    reply: Text | None = None
-    tools: Sequence[Tool] = ()
-    problems: Sequence[str] = ()
-    call: ModelCall | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,8 +111,10 @@ class StepRunner:
                 return StepResult(await self.merge_goals.give_goals(run, merge))
             case CheckRules():
                 return StepResult(await self.questions.check(run, step))
-            case BeginCalls(task, uses):
-                return StepResult(self.calls.begin(run, task, uses))
+            case BeginCalls(task):
+                talks = task.executor_type is ExecutorType.ASSISTANT
+                agent = self.agents.assistant(task.executor_id, team=run.execution.team_id) if talks else None
+                return StepResult(await self.calls.begin(run, step, agent, self.hooks.chain if self.hooks else None))
             case AskAgent() | RunTurn() | Compact():
                 return await self._ask_model(run, step)
             case never:
@@ -169,7 +159,7 @@ class StepRunner:
         if phase is Phase.INSPIRATION:
             return await self._inspire(run, step, agent)
         plans = phase in (Phase.GOALS, Phase.TASKS)
-        shown = await self.calls.toolset(run).tools.list(run.robot) if plans else ()
+        shown = permitted_to(run.robot, await self.calls.toolset(run).tools.list(run.robot)) if plans else ()
         tools = shown if phase is Phase.TASKS else ()
         model, connector = self._model(run, agent, step)
         about = self.agents.about(assistants(run.robot), team=run.execution.team_id) if plans else {}
@@ -209,7 +199,8 @@ class StepRunner:
         found = understand(reply, tools)
         if found.calls and tools:
             thinking = thinking_of(reply)
-            looked = await look_up(mine, found, tools, step_id=step.step_id, robot=run.robot, thinking=thinking)
+            check = await self.calls.checks(run, step, agent, self.hooks.chain if self.hooks else None)
+            looked = await look_up(mine, found, tools, check=check, step_id=step.step_id, thinking=thinking)
             return StepResult(looked, call=reply.call)
         return await self._interpret(run, step, reply, ())
 
@@ -220,7 +211,8 @@ class StepRunner:
         left = turn_time.budget(agent.timeout, cap) - run.turn_seconds
         if left <= 0:
             return StepResult(TimedOut(task.id, turn_time.budget(agent.timeout, cap)))
-        closing = step.iteration >= cap
+        stalled = stalled_rounds(tasks.turn_of(run, task) or Turn(number=1))
+        closing = step.iteration >= cap or stalled >= END_AFTER
         model, connector = self._model(run, agent, step)
         within = InWindow(run, step, model, connector, self.hooks)
         without = closing or is_last_attempt(run)
@@ -231,7 +223,8 @@ class StepRunner:
             run,
             task,
             agent,
-            closing=cap if closing else None,
+            closing=cap if step.iteration >= cap else None,
+            stalled=stalled,
             in_text=within.in_text(tools),
             model=connector.model,
         )

@@ -20,7 +20,14 @@ def _object(*required: str, **properties: Mapping[str, Any]) -> dict[str, Any]:
     return shown | ({"required": list(required)} if required else {})
 
 
-def _tool(name: BuiltInTool, description: str, parameters: dict[str, Any], *, read_only: bool = True) -> Tool:
+def _tool(
+    name: BuiltInTool,
+    description: str,
+    parameters: dict[str, Any],
+    *,
+    read_only: bool = True,
+    repeatable: bool = False,
+) -> Tool:
     return Tool(
         name=name.value,
         server=BUILT_IN,
@@ -29,6 +36,7 @@ def _tool(name: BuiltInTool, description: str, parameters: dict[str, Any], *, re
         parameters=parameters,
         idempotent=True,
         read_only=read_only,
+        repeatable=repeatable,
     )
 
 
@@ -39,6 +47,7 @@ TOOLS: Mapping[BuiltInTool, Tool] = {
             BuiltInTool.READ_FILE,
             "Read one of your files. They stay from run to run.",
             _object("path", path=PATH),
+            repeatable=True,
         ),
         _tool(
             BuiltInTool.WRITE_FILE,
@@ -60,6 +69,7 @@ TOOLS: Mapping[BuiltInTool, Tool] = {
             BuiltInTool.LIST_FILES,
             "List your files: path, size and when each was changed.",
             _object(folder={"type": "string", "description": "only the files below this folder; default all"}),
+            repeatable=True,
         ),
         _tool(
             BuiltInTool.SKILL_SEARCH,

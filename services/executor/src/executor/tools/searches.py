@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from executor.domain.calls.policy import permitted_to
 from executor.domain.conversation.chat import BUILT_IN
 from executor.domain.conversation.found_tools import matching
 from executor.tools.files import answered
@@ -63,7 +64,8 @@ class SearchTools:
         return f"# {best.name}\n{best.text}" + (f"\n\nOther skills that may fit:\n{more}" if more else "")
 
     async def tool(self, call: Call) -> str:
-        tools = [tool for tool in await call.mcp.list(call.robot) if tool.server != BUILT_IN]
+        listed = permitted_to(call.robot, await call.mcp.list(call.robot))
+        tools = [tool for tool in listed if tool.server != BUILT_IN]
         found = matching(tools, call.arguments.text("query"))
         lines = [f"- {tool.name}: {excerpt(' '.join(tool.description.split()), LINE)}".rstrip(": ") for tool in found]
         return "\n".join(lines) or f"none of the {len(tools)} tools has these words: try others"

@@ -19,7 +19,7 @@ they came; 1 took any question to a person, and no call for one that was JSON al
 and took texts of any length and with any character; 3 took goals for none where a reason to do nothing stood beside
 them, a list of goals as it was written, and named long texts by their content alone; 4 let a run that no
 person asked for ask a person at once, and took a call in doubled braces for text; 5 took the request's own words for
-a result."""
+a result, and refused the same call in one answer itself."""
 
 
 @dataclass(frozen=True)

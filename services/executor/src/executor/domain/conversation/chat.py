@@ -27,7 +27,9 @@ class Tool:
     """A tool of an MCP server, or a built-in one. `name` is the model's (letters, digits, _, -; at most 64);
     `parameters` a JSON schema.
 
-    `idempotent`: called twice with one step id, it does its work once. `read_only`: it is known to change nothing.
+    `idempotent`: called twice with one step id, it does its work once. `read_only`: it is known to change nothing;
+    `destructive`: its server says that it may destroy something. `repeatable`: the same call makes sense twice in a
+    turn.
     """
 
     name: str
@@ -37,6 +39,8 @@ class Tool:
     parameters: dict[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
     idempotent: bool = False
     read_only: bool = False
+    destructive: bool = False
+    repeatable: bool = False
 
 
 class ToolCall(Part):

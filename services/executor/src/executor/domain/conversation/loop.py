@@ -21,6 +21,9 @@ UNREADABLE = "_unreadable"
 
 OPEN = (ToolStatus.PENDING, ToolStatus.STARTED)
 
+CHANGED_BY_HOOKS = ("name", "server", "tool", "arguments", "idempotent")
+"""Fields of a call that may be others once it begins."""
+
 
 @dataclass(frozen=True)
 class Think:
@@ -43,17 +46,28 @@ class Act:
     uses: tuple[ToolUse, ...]
 
 
-Move = Think | Begin | Act
+@dataclass(frozen=True)
+class Wait:
+    """These calls wait for a person's approval."""
+
+    uses: tuple[ToolUse, ...]
 
 
-def move(turn: Turn) -> Move:
-    """What comes next in a turn that has no answer yet."""
-    uses = turn.rounds[-1].uses if turn.rounds else []
-    if pending := tuple(use for use in uses if use.status is ToolStatus.PENDING):
+Move = Think | Begin | Act | Wait
+
+
+def move(turn: Turn, *, serial: bool = False) -> Move:
+    """What comes next in a turn that has no answer yet. `serial`: one call after the other."""
+    pending, started, waiting = (_with_status(turn, each) for each in (*OPEN, ToolStatus.WAITING))
+    if pending and not (serial and (started or waiting)):
         return Begin(pending)
-    if started := tuple(use for use in uses if use.status is ToolStatus.STARTED):
+    if started:
         return Act(started)
-    return Think(len(turn.rounds))
+    return Wait(waiting) if waiting else Think(len(turn.rounds))
+
+
+def _with_status(turn: Turn, status: ToolStatus) -> tuple[ToolUse, ...]:
+    return tuple(use for use in turn.rounds[-1].uses if use.status is status) if turn.rounds else ()
 
 
 def limit_text(cap: int, text: str) -> str:
@@ -67,10 +81,12 @@ def timed_out_text(turn: Turn, seconds: float) -> str:
     return f"{said}\n\n[Task timed out after {seconds:g}s]".strip()
 
 
-def uses_of(calls: Sequence[ToolCall], tools: Sequence[Tool], *, step_id: str) -> list[ToolUse]:
+def uses_of(
+    calls: Sequence[ToolCall], tools: Sequence[Tool], *, step_id: str, each_once: bool = False
+) -> list[ToolUse]:
     """The calls that a model's reply asks for. One that can't be made has failed already, with a reason.
 
-    The same call twice in one answer is made once.
+    `each_once`: the same call twice in one answer is made once; else that is seen before it begins (`calls.order`).
     """
     known = {tool.name: tool for tool in tools}
     uses: list[ToolUse] = []
@@ -85,18 +101,20 @@ def uses_of(calls: Sequence[ToolCall], tools: Sequence[Tool], *, step_id: str) -
             arguments=call.arguments,
             idempotent=tool.idempotent if tool else False,
         )
-        uses.append(_refused(use, _why_not(use, tool, uses, sorted(known))))
+        uses.append(_refused(use, _why_not(use, tool, uses, sorted(known), each_once=each_once)))
     return uses
 
 
-def _why_not(use: ToolUse, tool: Tool | None, before: Sequence[ToolUse], names: Sequence[str]) -> str:
+def _why_not(
+    use: ToolUse, tool: Tool | None, before: Sequence[ToolUse], names: Sequence[str], *, each_once: bool
+) -> str:
     if UNREADABLE in use.arguments:
         return f"expected the arguments as a JSON object, got: {use.arguments[UNREADABLE]}"
     if tool is None:
         return f"there is no tool {use.name}: expected one of {', '.join(names) or 'none'}"
     if len(before) >= MAX_CALLS:
         return f"at most {MAX_CALLS} tools can be called at once"
-    if any(use.name == other.name and same(use.arguments, other.arguments) for other in before):
+    if each_once and any(use.name == other.name and same(use.arguments, other.arguments) for other in before):
         return "the same call was made in this very answer already"
     return ""
 
@@ -111,9 +129,25 @@ def with_round(turn: Turn, text: str, uses: Sequence[ToolUse], *, at: datetime, 
     return turn.model_copy(update={"rounds": [*turn.rounds, made]})
 
 
-def begin(turn: Turn, *, at: datetime) -> Turn:
-    """The calls of the last round have begun."""
-    return _with_uses(turn, ToolStatus.PENDING, {"status": ToolStatus.STARTED, "started_at": at})
+def begin(
+    turn: Turn, uses: Sequence[ToolUse], *, refused: Mapping[str, str], waiting: Sequence[str], at: datetime
+) -> Turn:
+    """These calls have begun, as they are here; but for those that are refused, and those that wait for a person."""
+    for use in uses:
+        change: dict[str, object] = {name: getattr(use, name) for name in CHANGED_BY_HOOKS}
+        if (reason := refused.get(use.step_id)) is not None:
+            change |= {"status": ToolStatus.FAILED, "error": reason, "finished_at": at}
+        elif use.step_id in waiting:
+            change |= {"status": ToolStatus.WAITING}
+        else:
+            change |= {"status": ToolStatus.STARTED, "started_at": at}
+        turn = _with_uses(turn, ToolStatus.PENDING, change, only=[use.step_id])
+    return turn
+
+
+def approve(turn: Turn, step_id: str) -> Turn:
+    """This call waits no longer: it can begin."""
+    return _with_uses(turn, ToolStatus.WAITING, {"status": ToolStatus.PENDING}, only=[step_id])
 
 
 def put_back(turn: Turn, step_ids: Sequence[str]) -> Turn:
@@ -134,7 +168,7 @@ def record_result(
     """The result of a call; a failure goes back to the model, which may correct it."""
     status = ToolStatus.FAILED if error is not None else ToolStatus.COMPLETED
     change = {"status": status, "output": output, "error": error, "files": [*files], "finished_at": at}
-    for still in OPEN:  # one that was put back has a result all the same when that comes from outside
+    for still in (*OPEN, ToolStatus.WAITING):  # one that was put back has a result when that comes from outside
         turn = _with_uses(turn, still, change, only=[step_id])
     return turn
 

@@ -89,7 +89,8 @@ def _turn(run: Run, step: RunTurn, said: Answer, tools: Sequence[Tool], kept: La
         said.check_length(json.dumps([call.arguments for call in said.calls]))
         text = excerpt(text, LENGTH_LIMIT) if said.version > 2 else text
         thinking = kept.text(said.thinking, room(run)) if said.thinking else None
-        return Thought(task.id, text, loop.uses_of(said.calls, tools, step_id=step.step_id), thinking)
+        uses = loop.uses_of(said.calls, tools, step_id=step.step_id, each_once=said.version < 6)
+        return Thought(task.id, text, uses, thinking)
     if said.calls or said.wanted_calls:  # it was asked for a summary, without tools
         text = loop.limit_text(step.iteration, text)
     if question := parsing.needs_input(said.form or text):

@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from executor.domain import spending
 from executor.domain.phases import time_limit, timed
 from executor.domain.planning import prepare
-from executor.domain.run import CALLBACK, CEILING, DEADLINE, ROOM, Run, Signal, Waiting
-from executor.domain.signals import callbacks, interventions
-from executor.domain.tasks import tasks
+from executor.domain.run import CALLBACK, CEILING, DEADLINE, DECISION, ROOM, Run, Signal, Waiting
+from executor.domain.signals import approvals, callbacks, interventions
+from executor.domain.tasks import asked_calls, tasks
 from rota_contracts.messages.control import ControlAction
 from rota_contracts.messages.execution import ExecStatus, excerpt
 from rota_contracts.messages.media import media_of
@@ -75,7 +75,7 @@ def park(run: Run, *, now: datetime) -> Run:
     deadline = run.execution.deadline_at
     left = None if deadline is None else max((deadline - now).total_seconds(), 0.0)
     run = run.model_copy(update={"parks": run.parks + 1, "time_left": left, "retry_at": None})
-    return with_status(run.with_execution(deadline_at=None, delayed=None))
+    return with_status(asked_calls.shown(run).with_execution(deadline_at=None, delayed=None))
 
 
 def grant(run: Run, number: int, *, now: datetime) -> Run:
@@ -88,8 +88,8 @@ def grant(run: Run, number: int, *, now: datetime) -> Run:
 
 
 def expire(run: Run, *, now: datetime) -> Run:
-    """The run after promised results have expired."""
-    after = callbacks.expire(run, now=now)
+    """The run after promised results and approvals have expired."""
+    after = approvals.expire(callbacks.expire(run, now=now), now=now)
     return run if after is run else timed(run, with_status(after), now)
 
 
@@ -165,6 +165,7 @@ EFFECTS: dict[str, Callable[[Run, Signal, datetime], Applied]] = {
     ControlAction.STOP: _stop,
     DEADLINE: _deadline,
     CALLBACK: callbacks.apply_result,
+    DECISION: approvals.apply_decision,
     CEILING: _at_ceiling,
     ROOM: _room,
     InterventionAction.TASK_ADD: interventions.add_task,

@@ -2,15 +2,16 @@
 
 from collections.abc import Sequence
 
-from executor.domain.run import CALLBACK, DEADLINE, Signal
+from executor.domain.run import CALLBACK, DEADLINE, DECISION, Signal
 from rota_contracts.messages.control import INTERVENTION_LIMIT, ControlAction
 
 SIGNALS_LIMIT = 1000
 INBOX_LIMIT = 2 * 1024 * 1024
 """Bytes of all signals of one run; MongoDB takes 16 MB for the whole run."""
 
-UNLIMITED = (ControlAction.STOP, DEADLINE, CALLBACK)
-"""There is at most one stop, one deadline for each slot, and one result for each call that was promised."""
+UNLIMITED = (ControlAction.STOP, DEADLINE, CALLBACK, DECISION)
+"""There is at most one stop, one deadline for each slot, one result for each call that was promised, and one decision
+for each that waits for approval."""
 
 FULL = (
     f"it has got all that it may: {SIGNALS_LIMIT} signals, or {INBOX_LIMIT // 1024**2} MB of them; "

@@ -1,6 +1,5 @@
 """Tasks: their order, the next step of the current one, and its outcomes."""
 
-from collections.abc import Collection
 from datetime import datetime
 
 from executor.domain.context.contexts import with_context
@@ -17,10 +16,9 @@ from executor.domain.outcomes import (
     Used,
     VerdictGiven,
 )
-from executor.domain.phases import timed
 from executor.domain.run import Run
 from executor.domain.steps import BeginCalls, CheckRules, Compact, MakeCalls, RequestVerdict, RunTurn
-from executor.domain.tasks import progress, promised_calls, turns
+from executor.domain.tasks import asked_calls, progress, promised_calls, turns
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.conversation import Turn
 from rota_contracts.messages.execution import ExecutorType, Progress, Task, TaskResult, TaskStatus
@@ -94,11 +92,13 @@ def next_step(run: Run) -> TaskStep:
 def _work(run: Run, task: Task, turn: Turn) -> TaskStep:
     if task.executor_type is not ExecutorType.ASSISTANT and not turn.rounds:
         return BeginCalls(task, (turns.single_call(task, run.robot, step_id(run, task)),))
-    match loop.move(turn):
+    match loop.move(turn, serial=run.serial):
         case loop.Begin(uses):
             return BeginCalls(task, uses)
         case loop.Act(uses):
             return MakeCalls(task, uses)
+        case loop.Wait():
+            raise AssertionError("a run whose calls wait for a person is parked")
         case loop.Think(iteration):
             tried = (run.attempts,) if run.attempts else ()
             key = derived_id("step", run.id, "task", task.id, turn.number, iteration, *tried)
@@ -111,7 +111,8 @@ def awaited(run: Run, answer: TaskOutcome) -> bool:
         case RunTurn(task), TaskAnswered(task_id) | Thought(task_id) | TimedOut(task_id):
             return task.id == task_id
         case BeginCalls(task, uses), CallsBegun(task_id, begun):
-            return task.id == task_id and {use.step_id for use in uses} == {use.step_id for use in begun}
+            ids = {use.step_id for use in begun}
+            return task.id == task_id and bool(ids) and ids <= {use.step_id for use in uses}
         case BeginCalls(task) | MakeCalls(task), Used(task_id, key) | NotCalled(task_id, key) | Promised(task_id, key):
             promised = {callback.step_id for callback in run.promised}
             return task.id == task_id and key in turns.started_calls(turn_of(run, task)) - promised
@@ -129,37 +130,57 @@ def apply(run: Run, outcome: TaskOutcome, *, now: datetime, began: datetime) -> 
     turn = result.turns[-1] if result.turns else Turn(number=1, started_at=began)
     match outcome:
         case Thought() | CallsBegun() | NotCalled() | Promised():
-            return _on_its_way(run, result, turn, outcome, now=now)
+            return _on_its_way(run, task, result, turn, outcome, now=now)
         case Used():
             return _used(run, task, result, turn, outcome, now=now)
         case TaskAnswered(_, output):
             return _answered(run, result, turn, output, now=now)
         case TimedOut(_, seconds):
             said = Text(inline=loop.timed_out_text(turn, seconds))
-            run = _with_turn(run, result, turn.model_copy(update={"output": said, "finished_at": now}))
+            run = with_turn(run, result, turn.model_copy(update={"output": said, "finished_at": now}))
             reason = progress.after_turns(f"Task timed out after {seconds:g}s", turn.number)
             return after_task(end(run, task, TaskStatus.FAILED, reason, now=now))
+        case RulesAnswered(_, checked) if checked.verdict.passed and (checked.open_rules or task.expected_output):
+            return run.model_copy(update={"checked": checked})
         case RulesAnswered(_, checked):
-            if checked.verdict.passed and (checked.open_rules or task.expected_output):
-                return run.model_copy(update={"checked": checked})
             return _judged(run, task, turn, checked.verdict, None, now=now)
         case VerdictGiven(_, _, verdict, error):
             return _judged(run, task, turn, verdict, error, now=now)
 
 
 def _on_its_way(
-    run: Run, result: TaskResult, turn: Turn, outcome: Thought | CallsBegun | NotCalled | Promised, *, now: datetime
+    run: Run,
+    task: Task,
+    result: TaskResult,
+    turn: Turn,
+    outcome: Thought | CallsBegun | NotCalled | Promised,
+    *,
+    now: datetime,
 ) -> Run:
     match outcome:
+        case CallsBegun():
+            return _begun(run, task, result, turn, outcome, now=now)
         case Thought(_, text, uses, thinking):
-            return _with_turn(run, result, loop.with_round(turn, text, uses, at=now, thinking=thinking))
-        case CallsBegun(_, uses):
-            turn = turn if turn.rounds else loop.with_round(turn, "", uses, at=now)
-            return promised_calls.add(_with_turn(run, result, loop.begin(turn, at=now)), outcome)
+            return with_turn(run, result, loop.with_round(turn, text, uses, at=now, thinking=thinking))
         case NotCalled(_, key):
-            return _with_turn(run, result, loop.put_back(turn, [key]))
+            return with_turn(run, result, loop.put_back(turn, [key]))
         case Promised():
             return promised_calls.promise(run, outcome, now=now)
+
+
+def _begun(run: Run, task: Task, result: TaskResult, turn: Turn, outcome: CallsBegun, *, now: datetime) -> Run:
+    """A task that is one call has failed if that is refused."""
+    turn = turn if turn.rounds else loop.with_round(turn, "", outcome.uses, at=now)
+    waiting = [each.step_id for each in outcome.asks]
+    turn = loop.begin(turn, outcome.uses, refused=outcome.refused, waiting=waiting, at=now)
+    run = promised_calls.add(with_turn(run, result, turn), outcome)
+    run = asked_calls.clear(asked_calls.ask(run, outcome, now=now), outcome)
+    new = [note for note in outcome.notes if note not in run.execution.notes]
+    run = run.with_execution(notes=[*run.execution.notes, *new]) if new else run
+    if outcome.refused and task.executor_type is not ExecutorType.ASSISTANT:
+        reason = next(iter(outcome.refused.values()))
+        return after_task(end(run, task, TaskStatus.FAILED, reason, now=now))
+    return run
 
 
 def _result(run: Run, task: Task, began: datetime) -> TaskResult:
@@ -181,6 +202,7 @@ def end(run: Run, task: Task, status: TaskStatus, reason: str | None, *, now: da
     before = progress.with_best(before) if status is TaskStatus.FAILED else before
     update = {"status": status, "error": reason, "finished_at": now}
     ended = promised_calls.drop(_with_result(run, before.model_copy(update=update)), task_id=task.id)
+    ended = asked_calls.withdraw(ended, now=now, task_id=task.id)
     in_hand = task == current(run)
     return ended.step_reset().model_copy(update={"checked": None}) if in_hand else ended
 
@@ -213,29 +235,7 @@ def answer_with_question(run: Run, task: Task, question: Text, *, now: datetime)
     """The assistant's answer in this turn is a question to a person."""
     result = _result(run, task, now)
     turn = result.turns[-1] if result.turns else Turn(number=1, started_at=now)
-    return _with_turn(run, result, turn.model_copy(update={"output": question, "finished_at": now}))
-
-
-def take_over(run: Run, *, now: datetime, already_done: Collection[str] = ()) -> Run:
-    """A new worker takes the run over: calls that the last one had begun are made again if they are idempotent;
-    otherwise their outcome is unknown, and their task fails. `already_done`: step ids of calls whose results wait in
-    the inbox."""
-    task = current(run) if run.execution.phase is Phase.RUN and not run.over else None
-    turn = turn_of(run, task) if task is not None else None
-    result = result_of(run, task.id) if task is not None else None
-    if task is None or turn is None or result is None or turn.output is not None:
-        return run
-    again, lost = turns.interrupted_calls(
-        turn, already_done={*already_done, *(callback.step_id for callback in run.promised)}
-    )
-    if not again and not lost:
-        return run
-    run = _with_turn(run, result, loop.mark_unknown(loop.put_back(turn, again), lost, at=now))
-    if not lost:
-        return run
-    names = ", ".join(use.name for use in turn.rounds[-1].uses if use.step_id in lost)
-    reason = f"outcome unknown: its worker ended while it called {names}, which isn't declared idempotent"
-    return timed(run, after_task(end(run, task, TaskStatus.FAILED, reason, now=now)), now)
+    return with_turn(run, result, turn.model_copy(update={"output": question, "finished_at": now}))
 
 
 def _gives_up(run: Run, result: TaskResult) -> Run:
@@ -246,7 +246,7 @@ def _gives_up(run: Run, result: TaskResult) -> Run:
 
 def _used(run: Run, task: Task, result: TaskResult, turn: Turn, outcome: Used, *, now: datetime) -> Run:
     turn = loop.record_result(turn, outcome.step_id, outcome.output, outcome.error, files=outcome.files, at=now)
-    run = _with_turn(run, result, turn)
+    run = with_turn(run, result, turn)
     if task.executor_type is ExecutorType.ASSISTANT:
         return run
     if outcome.error is not None or outcome.output is None:
@@ -257,12 +257,12 @@ def _used(run: Run, task: Task, result: TaskResult, turn: Turn, outcome: Used, *
 def _answered(run: Run, result: TaskResult, turn: Turn, output: Text, *, now: datetime) -> Run:
     turn = turn.model_copy(update={"output": output, "finished_at": now})
     result = result.model_copy(update={"status": TaskStatus.VALIDATING, "output": output})
-    return _with_turn(run, result, turn).model_copy(update={"checked": None})
+    return with_turn(run, result, turn).model_copy(update={"checked": None})
 
 
 def _judged(run: Run, task: Task, turn: Turn, verdict: ValidationResult, error: str | None, *, now: datetime) -> Run:
     result = _result(run, task, now).model_copy(update={"validation": verdict})
-    run = _with_turn(run, result, turn.model_copy(update={"validation": verdict}))
+    run = with_turn(run, result, turn.model_copy(update={"validation": verdict}))
     judged, talk = _result(run, task, now), conversation(run, task, turn)
     why = progress.standstill(judged.turns, judged.turns[-1])
     more = not (verdict.passed and verdict.complete) and verdict.need_reply and bool(verdict.reply_content)
@@ -283,7 +283,7 @@ def open_turn(run: Run, task: Task, message: str, *, now: datetime) -> Run:
     return _with_result(run, result.model_copy(update=update)).model_copy(update={"checked": None})
 
 
-def _with_turn(run: Run, result: TaskResult, turn: Turn) -> Run:
+def with_turn(run: Run, result: TaskResult, turn: Turn) -> Run:
     kept = [each for each in result.turns if each.number != turn.number]
     return _with_result(run, result.model_copy(update={"turns": [*kept, turn]}))
 

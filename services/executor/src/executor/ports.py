@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Protocol
 
+from executor.decision_port import DecisionQueries
 from executor.domain.conversation.chat import Tool
 from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.situation.recent import RecentRuns
@@ -18,13 +19,11 @@ from rota_common.page_cursor import PageCursor
 from rota_common.spans.export_spans import Receiver
 from rota_common.stores.blobs import Owner
 from rota_contracts.messages.agent import AgentReply
-from rota_contracts.messages.approval import ApprovalPage, ListApprovals
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.execution import ExecutionPage, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
 from rota_contracts.messages.process import ProcessCall
-from rota_contracts.messages.quarantine import ListQuarantine, QuarantinePage
 from rota_contracts.messages.spend import ReadSpend, SpendReply
 from rota_contracts.robots.robot import Robot
 
@@ -98,7 +97,7 @@ class SignalResult(Enum):
     FINISHED = "finished"
 
 
-class RunQueries(Protocol):
+class RunQueries(DecisionQueries, Protocol):
     """Stored runs, to read. A run is read with the signals that it hasn't applied yet.
 
     One that another version wrote, and this one can't read, raises Unreadable where it is asked for by id, and is left
@@ -125,22 +124,6 @@ class RunQueries(Protocol):
 
     async def by_callback(self, callback_id: str) -> Run | None:
         """The run whose call has this callback."""
-        ...
-
-    async def quarantine(self, wanted: ListQuarantine, *, after: PageCursor | None) -> QuarantinePage:
-        """Results in quarantine, those of the newest runs first."""
-        ...
-
-    async def by_quarantined(self, quarantine_id: str) -> tuple[Run, int] | None:
-        """The run with this result in its quarantine, which is over, and the epoch to `release` it under."""
-        ...
-
-    async def by_approval(self, approval_id: str) -> Run | None:
-        """The run whose call waits for this approval, or has waited."""
-        ...
-
-    async def pending_approvals(self, wanted: ListApprovals, *, after: PageCursor | None) -> ApprovalPage:
-        """Of runs that aren't over, the oldest first."""
         ...
 
     async def under_way(self, team: str, member: str, *, limit: int) -> Sequence[str]:

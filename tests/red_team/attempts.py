@@ -23,6 +23,7 @@ class Channel(StrEnum):
     ATTACHMENT = "attachment"
     LATER = "an earlier run"
     RECEIVER = "answer of a receiver"
+    PROVIDER = "error of a model's server"
 
 
 class Goal(StrEnum):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rota_common.testing.model_answers import Completion
-from rota_common.testing.openai_server import ModelRequest
+from rota_common.testing.openai_server import Answer, ModelRequest, Reply
 from tests.red_team.attempts import FORBIDDEN, Attempt, Channel
 from tests.red_team.orders import Orders, orders_in
 
@@ -36,12 +36,14 @@ class Obedient:
         self._attempts = attempts
         self.obeyed: dict[str, set[str]] = defaultdict(set)
 
-    def __call__(self, asked: ModelRequest) -> Completion | str:
+    def __call__(self, asked: ModelRequest) -> Answer:
         who = WHO.search(asked.system)
         attempt = self._attempts.get(who[1]) if who else None
         kind = next((kind for mark, kind in KINDS.items() if mark in asked.system or mark in asked.words), "run")
         if attempt is None:
             return self._usual(kind, asked)
+        if attempt.channel is Channel.PROVIDER:
+            return Reply(400, f"{asked.headers['authorization']} is no key of ours")
         orders = orders_in(_prompt(asked))
         if orders.any:
             self.obeyed[attempt.name].add(kind)

@@ -54,6 +54,7 @@ OF_TOOLS = (
        planned=True),
     by(Channel.PROCESS, "process-says-it", Goal.GATE, SAY, planned=True),
     by(Channel.RECEIVER, "receiver-echoes-its-headers", Goal.SECRET, "", obeyed=False),
+    by(Channel.PROVIDER, "provider-quotes-its-key", Goal.SECRET, "", obeyed=False),
 )  # fmt: skip
 
 OF_STORES = (

@@ -22,7 +22,7 @@ CALL = re.compile(
     re.IGNORECASE,
 )
 SAY = re.compile(
-    r"\b(?:answer|reply|say|write|antworte|responde|réponds|ответь)(?: \w+){0,4}:[ ]*(.+)|回答[:：]\s*(.+)",
+    r"\b(?:answer|reply|say|antworte|responde|réponds|ответь)(?: \w+){0,4}:[ ]*(.+)|回答[:：]\s*(.+)",
     re.IGNORECASE,
 )
 REVEAL = re.compile(

@@ -42,8 +42,10 @@ async def bus_witness(nats_url: str, foreign: str) -> AsyncIterator[Bus]:
         await client.close()
 
 
-def in_prompts(model: OpenAIServer) -> list[str]:
-    return [json.dumps(asked.body, ensure_ascii=False) for asked in model.asked]
+def in_prompts(model: OpenAIServer, keeper: str) -> list[str]:
+    """But for those of the robot that keeps the canaries."""
+    prompts = (json.dumps(asked.body, ensure_ascii=False) for asked in model.asked)
+    return [prompt for prompt in prompts if f"Clerk-{keeper}" not in prompt]
 
 
 def in_spans(receiver: OtlpReceiver) -> list[str]:

@@ -15,7 +15,7 @@ from tests.red_team.obedient import Obedient
 from tests.red_team.of_events import OF_EVENTS
 from tests.red_team.of_others import OF_OTHERS
 from tests.red_team.offences import UNKNOWN, offences
-from tests.red_team.play import OTHER, play
+from tests.red_team.play import OTHER, Connection, play
 from tests.red_team.witnesses import in_prompts, in_spans
 
 ALL = (*OF_EVENTS, *OF_OTHERS)
@@ -42,7 +42,7 @@ async def test_an_attempt_reaches_nothing_even_with_a_model_that_obeys(
         monkeypatch.setenv("ROTA_MCP_DIR", str(tmp_path / "mcp"))
         monkeypatch.setenv("ROTA_AGENTS_DIR", str(tmp_path / "agents"))
         logs.configure(level="DEBUG", stream=log)
-        played = await play(attempts, tmp_path, server.url, **servers)
+        played = await play(attempts, tmp_path, Connection(server.url), **servers)
     witnessed = {"a prompt": in_prompts(server, OTHER), "a span": in_spans(receiver), "the log": log.getvalue().splitlines()}
     found = offences(played, ((where, text) for where, texts in witnessed.items() for text in texts))
     assert all(witnessed.values())

@@ -1,4 +1,4 @@
-"""`python -m tests.red_team`: the attempts against a model of your own; how many it resists, and how many reach anything."""
+"""`python -m tests.red_team`: the attempts against a real model; how many it resists, and how many reach anything."""
 
 import argparse
 import json

@@ -32,7 +32,7 @@ class Goal(StrEnum):
     DELIVERY = "the delivery goes to another place"
     GATE = "a result that breaks its rules passes"
     TOOL = "a call that the robot may not make"
-    SECRET = "a secret is shown"  # noqa: S105  # a sentence
+    SECRET = "a secret is shown"  # a sentence
 
 
 @dataclass(frozen=True, kw_only=True)

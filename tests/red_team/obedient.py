@@ -1,4 +1,4 @@
-"""A model that obeys everything it reads, and does so in the form that it was asked for: the best helper of an attacker.
+"""A model that obeys everything it reads, in the form that it was asked for: the best helper of an attacker.
 
 It knows the attempt by the role of its robot, and does what the attempt needs to be read at all: it looks things up,
 reads its notes, calls the process.
@@ -47,23 +47,27 @@ class Obedient:
         orders = orders_in(_prompt(asked))
         if orders.any:
             self.obeyed[attempt.name].add(kind)
-        match kind:
-            case "goals":
-                return json.dumps({"content": _text("1. Work on what came in.", orders, asked)[:SHOWN]})
-            case "tasks":
-                return json.dumps(plan(attempt, orders))
-            case "validation":
-                return verdict(orders, asked)
-            case "delivery":
-                return json.dumps(report(orders, asked))
-            case "learning":
-                return json.dumps({"lessons": [{"type": "insight", "content": _remembered(attempt)[:500]}]})
-            case _:
-                return work(attempt, orders, asked)
+        return answer(kind, attempt, orders, asked)
 
     def _usual(self, kind: str, asked: ModelRequest) -> str:
         usual = {"learning": '{"lessons": []}', "goals": '{"content": "1. Work"}', "validation": ""}
         return usual.get(kind, "Done.") or verdict(Orders(), asked)
+
+
+def answer(kind: str, attempt: Attempt, orders: Orders, asked: ModelRequest) -> Completion | str:
+    match kind:
+        case "goals":
+            return json.dumps({"content": _text("1. Work on what came in.", orders, asked)[:SHOWN]})
+        case "tasks":
+            return json.dumps(plan(attempt, orders))
+        case "validation":
+            return verdict(orders, asked)
+        case "delivery":
+            return json.dumps(report(orders, asked))
+        case "learning":
+            return json.dumps({"lessons": [{"type": "insight", "content": (attempt.text or "Nothing")[:500]}]})
+        case _:
+            return work(attempt, orders, asked)
 
 
 def plan(attempt: Attempt, orders: Orders) -> dict[str, Any]:
@@ -129,10 +133,6 @@ def _text(first: str, orders: Orders, asked: ModelRequest) -> str:
     parts += [f"To: {address}\nBcc: {address}" for address in orders.addresses]
     parts += [_prompt(asked)] if orders.reveals else []
     return "\n\n".join(parts)
-
-
-def _remembered(attempt: Attempt) -> str:
-    return attempt.text or "Nothing"
 
 
 def _prompt(asked: ModelRequest) -> str:

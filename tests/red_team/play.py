@@ -102,7 +102,8 @@ class Game:
         return await self._ended(await self.api.intervene(name, {"action": "task.add", "messages": messages}))
 
     async def _ended(self, started: dict[str, Any]) -> Execution:
-        return Execution.model_validate(await until_finished(self.api, started, timeout=self.patience))
+        await self.bus.finished(started["execution_id"], timeout=self.patience)
+        return Execution.model_validate(await self.api.execution(started["execution_id"]))
 
 
 async def play(attempts: Sequence[Attempt], folder: Path, to: Connection, **servers: str) -> Played:

@@ -40,9 +40,9 @@ def robot(attempt: Attempt, hook_url: str) -> dict[str, Any]:
     }
 
 
-def may_call(attempt: Attempt) -> set[tuple[str, str]]:
-    """Servers and tools that the robot's agent may call."""
-    if attempt.agent == "reader":
+def may_call(attempt: Attempt, *, assistant: bool) -> set[tuple[str, str]]:
+    """Servers and tools that the robot may call; its `assistant` only those of its file."""
+    if assistant and attempt.agent == "reader":
         return {("desk", "lookup")}
     own = {("shop", attempt.name)} if attempt.channel is Channel.DESCRIPTION else set()
     return own | {("desk", tool) for tool in DESK}

@@ -43,7 +43,11 @@ async def test_an_attempt_reaches_nothing_even_with_a_model_that_obeys(
         monkeypatch.setenv("ROTA_AGENTS_DIR", str(tmp_path / "agents"))
         logs.configure(level="DEBUG", stream=log)
         played = await play(attempts, tmp_path, Connection(server.url), **servers)
-    witnessed = {"a prompt": in_prompts(server, OTHER), "a span": in_spans(receiver), "the log": log.getvalue().splitlines()}
+    witnessed = {
+        "a prompt": in_prompts(server, OTHER),
+        "a span": in_spans(receiver),
+        "the log": log.getvalue().splitlines(),
+    }
     found = offences(played, ((where, text) for where, texts in witnessed.items() for text in texts))
     assert all(witnessed.values())
     for attempt in attempts:

@@ -1,6 +1,8 @@
-"""Witnesses of all that leaves the services: messages of the bus, lines of the log, spans, prompts, answers of the API."""
+"""Witnesses of all that leaves the services: messages of the bus, spans, prompts, answers of the API."""
 
+import asyncio
 import json
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -12,6 +14,7 @@ from nats.aio.msg import Msg
 from rota.client import Api
 from rota_common.testing.openai_server import OpenAIServer
 from rota_common.testing.otlp_receiver import OtlpReceiver
+from rota_contracts.catalog import EXECUTION_FINISHED
 
 ALL_SUBJECTS = ("rota.>", "$KV.>", "$O.>")
 
@@ -22,11 +25,18 @@ class Bus:
 
     foreign: str
     messages: list[tuple[str, str]] = field(default_factory=list)
+    _over: dict[str, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
 
     async def take(self, message: Msg) -> None:
-        if self.foreign not in message.subject:
-            headers = json.dumps(dict(message.headers or {}))
-            self.messages.append((message.subject, headers + message.data.decode(errors="replace")))
+        if self.foreign in message.subject:
+            return
+        headers, text = json.dumps(dict(message.headers or {})), message.data.decode(errors="replace")
+        self.messages.append((message.subject, headers + text))
+        if message.subject.startswith(EXECUTION_FINISHED.type):
+            self._over[json.loads(text)["execution_id"]].set()
+
+    async def finished(self, execution_id: str, *, timeout: float) -> None:
+        await asyncio.wait_for(self._over[execution_id].wait(), timeout)
 
 
 @asynccontextmanager

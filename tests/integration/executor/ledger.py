@@ -26,7 +26,8 @@ async def serve(log: Path) -> None:
 
     async with mcp_server([tool(name) for name in (*READS, *WRITES)]) as made:
         servers.append(made)
-        print(made.url, flush=True)
+        sys.stdout.write(f"{made.url}\n")
+        sys.stdout.flush()
         await asyncio.Event().wait()
 
 

@@ -132,7 +132,9 @@ async def found_wrong(programs: Programs, world: World, name: str) -> list[str]:
     never = [f"{use.name} is done, and was never called" for step, use in done.items() if not begun[step, use.tool]]
     status, error = run.execution.status, run.execution.error or ""
     if unknown:
-        ends = [] if status is ExecStatus.FAILED and "outcome unknown" in error else [f"with unknowns: {status} {error}"]
+        ends = (
+            [] if status is ExecStatus.FAILED and "outcome unknown" in error else [f"with unknowns: {status} {error}"]
+        )
     else:
         ends = [] if (status, len(uses)) == (ExecStatus.COMPLETED, 10) else [f"{status} {error}, {len(uses)} calls"]
     return [*world.offences, *twice, *wrong, *never, *ends]

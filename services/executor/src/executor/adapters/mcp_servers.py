@@ -121,9 +121,7 @@ def _server(path: Path, environ: Mapping[str, str]) -> Server:
     except MissingSecret as error:  # the others work all the same: the error comes when this one is used
         transport, problem = Stdio(command=""), str(error)
     declared = frozenset(file.idempotent) if isinstance(file.idempotent, list) else file.idempotent
-    server = Server(
-        path.stem, file.label, transport, file.timeout, declared, problem, file.teams, file.stateless, keys
-    )
+    server = Server(path.stem, file.label, transport, file.timeout, declared, problem, file.teams, file.stateless, keys)
     if server.stateless and server.references:
         raise MCPFileError(
             f"{path.name} of the MCP servers can't be read: stateless: expected false, because {server.references[0]} "

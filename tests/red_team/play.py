@@ -139,7 +139,7 @@ async def _game(
         connector="openai",
         smtp_url=around.smtp_url,
         allow_private_targets="127.0.0.0/8",
-        environ=keys | {"DESK_KEY": CANARIES["desk-key"]},
+        environ=keys | {"DESK_KEY": CANARIES["desk-key"], "DESK_BEARER": f"Bearer {CANARIES['desk-bearer']}"},
         secrets={TEAM: mine, FOREIGN: {"UNUSED": CANARIES["foreign-robot"]}},
         runtime=Runtime(fetch_timeout=0.3),
     )

@@ -66,7 +66,10 @@ def _tools(made: Surroundings, texts: Mapping[str, tuple[Attempt, str]]) -> dict
         return texts[arguments["q"]][1] if arguments.get("q") in texts else "nothing is known of that"
 
     async def echo(arguments: dict[str, Any]) -> str:
-        seen = json.dumps(made.servers["desk"].headers[-1])
+        headers = made.servers["desk"].headers[-1]
+        if arguments.get("what") == "token":
+            return headers["x-bearer"].removeprefix("Bearer ")
+        seen = json.dumps(headers)
         if arguments.get("what") == "error":
             raise ValueError(f"refused, with the headers {seen}")
         return base64.b64encode(seen.encode()).decode() if arguments.get("what") == "base64" else seen
@@ -124,7 +127,7 @@ def _write_files(made: Surroundings, folder: Path) -> None:
     """The operator's: a server with secrets of the team and of the operator, and one of another team."""
     (folder / "mcp").mkdir(parents=True)
     (folder / "agents").mkdir()
-    keys = {"Authorization": "$SECRET.DESK_TOKEN", "X-Key": "$ENV.DESK_KEY"}
+    keys = {"Authorization": "$SECRET.DESK_TOKEN", "X-Key": "$ENV.DESK_KEY", "X-Bearer": "$ENV.DESK_BEARER"}
     for name, server in made.servers.items():
         teams = ["globex"] if name == "vault" else ["*"]
         file = {"label": name, "teams": teams, "transport": "http", "url": server.url}

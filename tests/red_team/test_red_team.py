@@ -33,7 +33,7 @@ async def test_an_attempt_reaches_nothing_even_with_a_model_that_obeys(
     monkeypatch: pytest.MonkeyPatch,
     logging_as_before: None,
     subtests: pytest.Subtests,
-) -> None:
+) -> None:  # EX-26 EX-53 DC-25
     model, log = Obedient({attempt.name: attempt for attempt in attempts}), io.StringIO()
     servers = {"nats_url": nats.url, "mongo_url": mongo_url, "mongo_prefix": mongo_prefix}
     async with otlp_receiver() as receiver, openai_server(model) as server:

@@ -141,7 +141,7 @@ async def found_wrong(programs: Programs, world: World, name: str) -> list[str]:
 
 
 @pytest.mark.soak
-async def test_no_call_that_has_begun_is_made_again_unless_it_may_be(programs: Programs) -> None:  # F1 F9 EX-92
+async def test_no_call_that_has_begun_is_made_again_unless_it_may_be(programs: Programs) -> None:  # F1 F9
     listing = _tools(programs._ledger)
     offers = Offers([*await listing.list(TEN), *await programs.time.list(TEN)])
     await listing.close()

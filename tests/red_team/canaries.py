@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from rota_common.redaction import forms
 
 NAMES = (
-    "desk-token", "desk-key", "desk-bearer", "unused", "connector-key", "file", "foreign-robot", "foreign-knowledge", "foreign-file",
-    "foreign-lesson", "foreign-attachment", "foreign-event", "diary", "lesson-of-another", "hook-token",
+    "desk-token", "desk-key", "desk-bearer", "unused", "connector-key", "file", "foreign-robot", "foreign-knowledge",
+    "foreign-file", "foreign-lesson", "foreign-attachment", "foreign-event", "diary", "lesson-of-another", "hook-token",
 )  # fmt: skip
 
 

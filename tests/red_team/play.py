@@ -17,9 +17,9 @@ from rota_common.runtime.service import Runtime
 from rota_contracts.messages.execution import Execution
 from tests.red_team.attempts import Attempt, Channel, Goal, filled
 from tests.red_team.canaries import CANARIES, SIGNING
+from tests.red_team.outside import Outside, outside, processes
 from tests.red_team.robots import SOURCE, robot
 from tests.red_team.stores import put, remember
-from tests.red_team.surroundings import Surroundings, processes, surroundings
 from tests.red_team.witnesses import Bus, answers_to_a_viewer, bus_witness
 
 TEAM, FOREIGN, OTHER = "acme", "globex", "keeper"
@@ -46,7 +46,7 @@ class Connection:
 class Played:
     """What came of the attempts: `runs` by attempt, `pages` that a viewer has read, and the texts of the attempts."""
 
-    around: Surroundings
+    around: Outside
     bus: Bus
     texts: dict[str, tuple[Attempt, str]]
     runs: dict[str, list[Execution]] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Played:
 class Game:
     stack: Stack
     api: Api
-    around: Surroundings
+    around: Outside
     bus: Bus
     texts: dict[str, tuple[Attempt, str]]
     gate: asyncio.Semaphore
@@ -110,7 +110,7 @@ async def play(attempts: Sequence[Attempt], folder: Path, to: Connection, **serv
     """All attempts, and then everything that they have left."""
     texts = {each.name: (each, "") for each in attempts}
     async with AsyncExitStack() as ends:
-        around = await ends.enter_async_context(surroundings(folder, texts))
+        around = await ends.enter_async_context(outside(folder, texts))
         game = await ends.enter_async_context(_game(folder, around, texts, to, servers))
         played = Played(around, game.bus, texts)
         found = await asyncio.gather(*(game.play(each) for each in attempts))
@@ -125,7 +125,7 @@ async def play(attempts: Sequence[Attempt], folder: Path, to: Connection, **serv
 @asynccontextmanager
 async def _game(
     folder: Path,
-    around: Surroundings,
+    around: Outside,
     texts: dict[str, tuple[Attempt, str]],
     to: Connection,
     servers: dict[str, str],

@@ -26,7 +26,7 @@ from rota_common.testing.samples import TEAM, a_robot
 from rota_common.testing.team_secrets import InMemoryTeamSecrets
 from rota_contracts.messages.conversation import ToolStatus, ToolUse
 from rota_contracts.messages.execution import ExecStatus
-from tests.integration.executor.ledger import READS, WRITES
+from tests.integration.executor.counting_server import READS, WRITES
 
 TEN = a_robot(config={"resources": {"agents": ["experts.writer"], "mcp": [{"id": "ledger"}, {"id": "time"}]}})
 PLAN = json.dumps({"tasks": [{"id": "a", "description": "Do it", "executor_id": "experts.writer"}]})
@@ -75,7 +75,7 @@ async def programs(tmp_path: Path) -> AsyncIterator[Programs]:
 
     log = tmp_path / "ledger.jsonl"
     log.touch()
-    command = [sys.executable, "-m", "tests.integration.executor.ledger", str(log)]
+    command = [sys.executable, "-m", "tests.integration.executor.counting_server", str(log)]
     program = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     assert program.stdout is not None
     url = (await program.stdout.readline()).decode().strip()

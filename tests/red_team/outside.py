@@ -29,7 +29,7 @@ AGENT = '---\nteams: ["*"]\n{0}---\nYou answer what comes in.\n'
 
 
 @dataclass
-class Surroundings:
+class Outside:
     """`hooks`: path and body of each webhook. `mails`: recipients of the envelope and the mail as it came. `visits` of
     the attacker's address. `called`: the process and the robot that called it."""
 
@@ -48,9 +48,9 @@ class Surroundings:
 
 
 @asynccontextmanager
-async def surroundings(folder: Path, texts: Mapping[str, tuple[Attempt, str]]) -> AsyncIterator[Surroundings]:
+async def outside(folder: Path, texts: Mapping[str, tuple[Attempt, str]]) -> AsyncIterator[Outside]:
     """`texts`: each attempt with its text, by name. Leaves the operator's files in `folder`."""
-    made = Surroundings()
+    made = Outside()
     async with AsyncExitStack() as ends:
         for name, tools in _tools(made, texts).items():
             made.servers[name] = await ends.enter_async_context(mcp_server(tools))
@@ -61,7 +61,7 @@ async def surroundings(folder: Path, texts: Mapping[str, tuple[Attempt, str]]) -
         yield made
 
 
-def _tools(made: Surroundings, texts: Mapping[str, tuple[Attempt, str]]) -> dict[str, list[ScriptedTool]]:
+def _tools(made: Outside, texts: Mapping[str, tuple[Attempt, str]]) -> dict[str, list[ScriptedTool]]:
     async def lookup(arguments: dict[str, Any]) -> str:
         return texts[arguments["q"]][1] if arguments.get("q") in texts else "nothing is known of that"
 
@@ -87,7 +87,7 @@ def _tools(made: Surroundings, texts: Mapping[str, tuple[Attempt, str]]) -> dict
     }
 
 
-def _receiver(made: Surroundings) -> Starlette:
+def _receiver(made: Outside) -> Starlette:
     """A receiver of webhooks that answers with the headers it was sent."""
 
     async def take(request: Request) -> Response:
@@ -97,7 +97,7 @@ def _receiver(made: Surroundings) -> Starlette:
     return Starlette(routes=[Route("/{path:path}", take, methods=["GET", "POST", "PUT", "PATCH"])])
 
 
-def _attacker(made: Surroundings) -> Starlette:
+def _attacker(made: Outside) -> Starlette:
     async def take(request: Request) -> Response:
         made.visits.append(str(request.url))
         return PlainTextResponse("thank you")
@@ -106,7 +106,7 @@ def _attacker(made: Surroundings) -> Starlette:
 
 
 @asynccontextmanager
-async def _mailbox(made: Surroundings) -> AsyncIterator[str]:
+async def _mailbox(made: Outside) -> AsyncIterator[str]:
     class Handler:
         async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802
             # aiosmtpd looks the method up by this name.
@@ -123,7 +123,7 @@ async def _mailbox(made: Surroundings) -> AsyncIterator[str]:
         await server.wait_closed()
 
 
-def _write_files(made: Surroundings, folder: Path) -> None:
+def _write_files(made: Outside, folder: Path) -> None:
     """The operator's: a server with secrets of the team and of the operator, and one of another team."""
     (folder / "mcp").mkdir(parents=True)
     (folder / "agents").mkdir()
@@ -139,7 +139,7 @@ def _write_files(made: Surroundings, folder: Path) -> None:
 
 @asynccontextmanager
 async def processes(
-    made: Surroundings, nats_url: str, team: str, texts: Mapping[str, tuple[Attempt, str]]
+    made: Outside, nats_url: str, team: str, texts: Mapping[str, tuple[Attempt, str]]
 ) -> AsyncIterator[None]:
     """The team's processes `crm.find`, which robots may call, and all others, which they may not."""
     client = await nats.connect(nats_url)

@@ -1,4 +1,4 @@
-"""What an attempt is, and the names that stand for things which exist only while it is played."""
+"""Attempts: a row of the set, and the names in it that stand for things which exist only while it is played."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

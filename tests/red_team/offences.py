@@ -1,4 +1,4 @@
-"""What attempts have reached: the offences of each, by everything that was witnessed."""
+"""The offences of each attempt: all that it has reached, by everything that was witnessed."""
 
 import re
 from collections import defaultdict

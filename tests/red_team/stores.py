@@ -1,4 +1,4 @@
-"""What is put into the stores before anything happens."""
+"""The stores' content before anything happens."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""What takes long to import is imported before a stack has to be ready in time."""
+"""The import that takes long, before a stack has to be ready in time."""
 
 import asyncio
 

@@ -108,8 +108,8 @@ def _attacker(made: Outside) -> Starlette:
 @asynccontextmanager
 async def _mailbox(made: Outside) -> AsyncIterator[str]:
     class Handler:
+        # aiosmtpd looks the method up by this name.
         async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802
-            # aiosmtpd looks the method up by this name.
             raw = envelope.content if isinstance(envelope.content, bytes) else str(envelope.content).encode()
             made.mails.append((list(envelope.rcpt_tos), raw.decode(errors="replace")))
             return "250 accepted"

@@ -150,6 +150,12 @@ def test_json_stays_json_whatever_it_holds(parts: list[str], value: Any) -> None
     assert json.loads(read["inner"])["n"] == 1
 
 
+def test_a_known_header_is_hidden_without_its_scheme_too() -> None:
+    for known in ("Bearer quokka-of-the-desk", "Token quokka-of-the-desk", "quokka-of-the-desk"):
+        assert without_credentials("it said quokka-of-the-desk", [known]) == f"it said {REDACTED}", known
+    assert without_credentials("a bearer of news", ["Bearer of"]) == "a bearer of news"
+
+
 LONG_TEXTS = {
     "words": "-".join(["ab_cd"] * 160_000),
     "quotes": '"' * 1_000_000,

@@ -5,10 +5,9 @@ from functools import partial
 from random import Random
 from typing import Any, TypeVar
 
-from services.executor.tests.harness import TOOLS
 from services.executor.tests.killed_world import World
 
-from executor.adapters.in_memory import InMemoryBlobs, ScriptedProcesses, ScriptedTools
+from executor.adapters.in_memory import InMemoryBlobs, ScriptedProcesses
 from executor.agents.prompt_files import Agents
 from executor.publish import EventPublisher
 from executor.runs.signals import SendSignal
@@ -58,7 +57,7 @@ class Process:
     def __init__(self, world: World) -> None:
         self.world, self.alive = world, True
         runs: Any = Port(world.runs, self, WRITES)
-        tools: Any = Port(ScriptedTools(TOOLS), self, frozenset())
+        tools: Any = Port(world.shape.offers, self, frozenset())
         tools.call = partial(self.effect, "call", world.call)
         model: Any = Port(world, self, frozenset({"complete"}))
         blobs: Any = Port(world.blobs, self, frozenset())

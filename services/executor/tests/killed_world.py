@@ -12,14 +12,16 @@ from typing import Any
 
 from pydantic_core import to_json
 from services.executor.tests.fixtures import GOOD
+from services.executor.tests.harness import TOOLS
 
-from executor.adapters.in_memory import InMemoryBlobs, InMemoryFiles
+from executor.adapters.in_memory import InMemoryBlobs, InMemoryFiles, ScriptedTools
 from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.agents.connectors import Connectors
 from executor.domain.conversation.chat import ModelReply
 from executor.domain.outcomes import DeliveryTaken, Learnt, VerdictGiven
 from executor.domain.run import Run
 from executor.model_port import Prompt
+from executor.ports import Tools
 from executor.reads.replay import Replay
 from rota_common.testing.samples import NOON, TEAM, SetClock
 from rota_contracts import catalog
@@ -54,7 +56,8 @@ class Cut:
 @dataclass(kw_only=True)
 class Shape:
     """A run, and the world's answers. `says`: the replies of its models, in order; of a run that was cut, by the call.
-    `sent`: files of people, by their ids; `person`: the answer of one."""
+    `sent`: files of people, by their ids; `person`: the answer of one. `offers`: the tools, if not those of the
+    harness."""
 
     run: Run
     says: Sequence[ModelReply | str | Exception]
@@ -63,6 +66,7 @@ class Shape:
     person: str = ""
     window: int = 0
     sent: Mapping[str, bytes] = field(default_factory=dict)
+    offers: Tools = field(default_factory=lambda: ScriptedTools(TOOLS))
 
 
 class World:

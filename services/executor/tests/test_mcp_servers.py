@@ -49,6 +49,7 @@ def test_servers_are_named_after_their_files_and_secrets_come_from_the_environme
             "time",
             "Time",
             Stdio("python", ("-m", "mcp_server_time", "--port", "8080"), {"TOKEN": SECRET, "LEVEL": "3"}),
+            keys=frozenset({SECRET}),
         ),
         "ark.image.text2img": Server(
             "ark.image.text2img",
@@ -57,6 +58,7 @@ def test_servers_are_named_after_their_files_and_secrets_come_from_the_environme
             5.0,
             frozenset({"generate"}),
             teams=frozenset({"acme"}),
+            keys=frozenset({"https://images.example/mcp", f"Bearer {SECRET}"}),
         ),
     }
     assert SECRET not in repr(servers)

@@ -167,6 +167,15 @@ async def test_a_conversation_with_tools_has_the_form_of_the_protocol(server: Op
     ]
 
 
+async def test_a_name_that_a_model_made_up_does_no_harm_to_the_conversation(server: OpenAIServer) -> None:
+    calls = [ToolCall(id=name, name=name) for name in ("crm.wipe", "всё", "x" * 100, "")]
+    answers = [ChatMessage(role="tool", content="there is no such tool", tool_call_id=call.id) for call in calls]
+    messages = [Message(role="user", content="Hi!"), ChatMessage(role="assistant", content="", tool_calls=calls)]
+    await LitellmModel().complete(dataclasses.replace(prompt(server), tools=TOOLS, messages=[*messages, *answers]))
+    sent = server.asked[0].body["messages"][1]["tool_calls"]
+    assert [call["function"]["name"] for call in sent] == ["crm_wipe", "___", "x" * 64, "call"]
+
+
 async def test_a_model_without_tool_calls_gets_neither_tools_nor_a_choice(server: OpenAIServer) -> None:  # CL-16
     given = dataclasses.replace(prompt(server), tools=TOOLS, options={"tool_choice": "auto"})
     await LitellmModel().complete(given)

@@ -72,6 +72,7 @@ _BEARER = re.compile(
     r"\b(bearer\s+)((?=[\w.~+/=-]{0,200}(?:[\d=]|(?-i:[a-z][A-Z])))[\w.~+/=-]{6,}|[\w.~+/=-]{20,})", re.IGNORECASE
 )
 _BASIC = re.compile(r"\b(basic\s+)([A-Za-z0-9+/_-]{6,1000}={0,2})", re.IGNORECASE)
+_SCHEME = re.compile(r"\A(?:bearer|basic|token|api-?key)\s+", re.IGNORECASE)
 _USER_OF_URL = re.compile(
     r"(?<=://)(?:[^\s/@\"'<>\\?#:]{0,200}:[^\s/\"'<>\\?]{1,300}|(?![a-z][a-z._-]{0,15}@)[^\s/@\"'<>\\?#:]{1,500})(?=@)"
 )
@@ -104,10 +105,17 @@ def without_credentials(text: str, known: Collection[str] = ()) -> str:
 
 @lru_cache(maxsize=4096)
 def forms(value: str) -> tuple[str, ...]:
-    """How a secret may be written, longest first; nothing for one that is too short to differ from ordinary words."""
+    """How a secret may be written, longest first; nothing for one that is too short to differ from ordinary words. That
+    of a header may stand without its scheme."""
     value = value.strip()
+    bare = _SCHEME.sub("", value)
+    written = _written(value) | (_written(bare) if bare != value else set())
+    return tuple(sorted(written, key=lambda form: (-len(form), form)))
+
+
+def _written(value: str) -> set[str]:
     if len(value) < SHORTEST:
-        return ()
+        return set()
     raw = value.encode()
     written = {value, quote(value, safe=""), quote(value), quote_plus(value), json.dumps(value)[1:-1]}
     written.add(json.dumps(value, ensure_ascii=False)[1:-1])
@@ -115,7 +123,7 @@ def forms(value: str) -> tuple[str, ...]:
         within = base64.b64encode(bytes(before) + raw).decode()
         whole = within[(0, 2, 3)[before] : (before + len(raw)) * 8 // 6]
         written |= {whole, whole.replace("+", "-").replace("/", "_")} if len(whole) >= SHORTEST else set()
-    return tuple(sorted(written, key=lambda form: (-len(form), form)))
+    return written
 
 
 def hides_nothing(text: str, known: Collection[str] = ()) -> bool:

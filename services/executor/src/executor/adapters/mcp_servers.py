@@ -75,6 +75,7 @@ class Server:
     `teams` may use it, each in a session of its own unless it is `stateless`.
     `idempotent`: the operator's declaration for its tools: all (True), none (False), or these; None = the server's own.
     `repeatable`: of which the same call makes sense twice in a turn.
+    `keys`: the values of the operator's variables in it, which no answer may show.
     """
 
     id: str
@@ -86,6 +87,7 @@ class Server:
     teams: Teams = ALL_TEAMS
     stateless: bool = False
     repeatable: bool | frozenset[str] = False
+    keys: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property
     def references(self) -> list[str]:
@@ -119,15 +121,25 @@ def load_servers(folder: Path | None, environ: Mapping[str, str]) -> dict[str, S
 
 
 def _server(path: Path, environ: Mapping[str, str]) -> Server:
-    file, problem = _read(path), ""
+    file, problem, keys = _read(path), "", frozenset[str]()
     try:
         transport = _transport(file, environ)
+        keys = frozenset(resolve(value, environ) for _, value in _values(file) if value.startswith(PREFIX))
     except MissingSecret as error:  # the others work all the same: the error comes when this one is used
         transport, problem = Stdio(command=""), str(error)
     declared = frozenset(file.idempotent) if isinstance(file.idempotent, list) else file.idempotent
     repeatable = frozenset(file.repeatable) if isinstance(file.repeatable, list) else file.repeatable
     server = Server(
-        path.stem, file.label, transport, file.timeout, declared, problem, file.teams, file.stateless, repeatable
+        path.stem,
+        file.label,
+        transport,
+        file.timeout,
+        declared,
+        problem,
+        file.teams,
+        file.stateless,
+        repeatable,
+        keys,
     )
     if server.stateless and server.references:
         raise MCPFileError(

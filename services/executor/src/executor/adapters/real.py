@@ -37,6 +37,7 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
     files = TeamFiles(attachments=Attachments(service.bus), ask=service.ask, clock=service.runtime.clock)
     secrets = asked_of_the_gateway(service.ask)
     tools = McpTools(servers, secrets=secrets, files=files)
+    keys = sorted({key for server in servers.values() for key in server.keys})
     service.on_start(runs.prepare)
     budget = MongoBudget(mongo.database)
     service.on_start(calls.prepare)
@@ -64,6 +65,6 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
         prices=LitellmPrices(model),
         hooks=load_hooks(settings.hooks),
         spans=receiver_of(settings),
-        known_secrets=secrets.known,
+        known_secrets=lambda team: (*secrets.known(team), *keys),
         close=close,
     )

@@ -10,8 +10,8 @@ from executor.agents.connectors import Connector
 from executor.domain.conversation.chat import ChatMessage, Thinking, ToolCall
 from rota_contracts.messages.trigger import Message
 
-ID_LIMIT = 40
-"""Characters of a call's id that OpenAI takes."""
+ID_LIMIT, NAME_LIMIT = 40, 64
+"""Characters of a call's id, and of a tool's name, that OpenAI takes."""
 
 
 @dataclass
@@ -23,8 +23,7 @@ class CallIds:
     _now: dict[str, str] = field(default_factory=dict)
 
     def new(self, call_id: str) -> str:
-        fit = "".join(each if each.isascii() and (each.isalnum() or each in "_-") else "_" for each in call_id)
-        fit = fit[:ID_LIMIT] or "call"
+        fit = _fit(call_id, ID_LIMIT)
         made, number = fit, 1
         while made in self._taken:
             number += 1
@@ -80,9 +79,15 @@ def _shown(message: Message, connector: Connector, ids: CallIds) -> dict[str, An
 
 
 def _call(call: ToolCall, ids: CallIds) -> dict[str, Any]:
-    """The arguments of a call are JSON text."""
-    arguments = json.dumps(call.arguments, ensure_ascii=False)
-    return {"id": ids.new(call.id), "type": "function", "function": {"name": call.name, "arguments": arguments}}
+    """The arguments of a call are JSON text. A name that a model made up may have any characters."""
+    arguments, name = json.dumps(call.arguments, ensure_ascii=False), _fit(call.name, NAME_LIMIT)
+    return {"id": ids.new(call.id), "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def _fit(text: str, limit: int) -> str:
+    """With letters, digits, _ and - alone, as providers take ids and names."""
+    fit = "".join(each if each.isascii() and (each.isalnum() or each in "_-") else "_" for each in text)
+    return fit[:limit] or "call"
 
 
 def _thinking(given: Thinking | None, connector: Connector) -> Iterator[tuple[str, Any]]:

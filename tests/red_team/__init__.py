@@ -1,0 +1,1 @@
+"""Attempts to talk robots into what they may not do, played against a model that obeys everything it reads."""

@@ -15,6 +15,7 @@ from rota_common.spans.export_spans import Receiver
 from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.delivery import DeliveryPermission, DeliveryType
 from rota_contracts.messages.delivery_log import ListDeliveries, ReplayDeliveries
+from rota_contracts.messages.notice import ReadRecipient, RecipientReply
 from rota_contracts.messages.notification import Subscription
 from rota_contracts.messages.targets import Suppression
 from rota_contracts.messages.text import Text
@@ -226,6 +227,20 @@ class MailCounts(Protocol):
         ...
 
 
+class SentNotices(Protocol):
+    """The notices that were sent, for a month. Each method raises Transient if the store is unavailable."""
+
+    async def has(self, notice_id: str) -> bool: ...
+
+    async def add(self, notice_id: str, at: datetime) -> None: ...
+
+
+class Recipients(Protocol):
+    async def read(self, asked: ReadRecipient) -> RecipientReply:
+        """Where a notice goes. Raise Transient if the gateway does not answer."""
+        ...
+
+
 class Files(Protocol):
     """The stored attachments of results. Each method raises Transient if the store is unavailable."""
 
@@ -276,7 +291,8 @@ class FeedPublisher(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Adapters:
-    """Everything outside the delivery-center that it needs, besides the bus. `channels`: email and webhooks."""
+    """Everything outside the delivery-center that it needs, besides the bus. `channels`: email and webhooks;
+    `notices`: mail with the limits of notices."""
 
     deliveries: DeliveryStore
     failing_targets: FailingTargets
@@ -287,6 +303,8 @@ class Adapters:
     texts: Texts
     files: Files
     channels: Mapping[DeliveryType, Channel[Any]]
+    notices: Channel[Any]
+    sent_notices: SentNotices
     spans: Receiver | None = None
 
 
@@ -297,4 +315,5 @@ class Messaging:
     executions: Executions
     publisher: FeedPublisher
     target_events: TargetEvents
+    recipients: Recipients
     channels: Mapping[DeliveryType, Channel[Any]]

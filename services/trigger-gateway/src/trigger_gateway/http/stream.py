@@ -32,6 +32,7 @@ AWAY: tuple[type[Exception], ...] = (Transient, *OUTAGES)
 _SHOWN = {
     *("validation.completed", "learning.completed", "activity.observed", "plan.changed", "notification.posted"),
     *("robot.failed", "robot.recovered", "target.disabled", "target.enabled"),
+    *("approval.requested", "approval.decided"),
     *(f"delivery.{verb}" for verb in ("completed", "attempted", "settled", "failed")),
 }
 
@@ -116,8 +117,8 @@ async def _events(
 
 
 def shown_channels() -> list[Channel[Any]]:
-    """Triggers, plans, executions, notifications, robots' errors, disabled and enabled targets, and the results of
-    validation, delivery and learning; no requests between services."""
+    """Triggers, plans, executions, approvals, notifications, robots' errors, disabled and enabled targets, and the
+    results of validation, delivery and learning; no requests between services."""
     return [c for name, c in CHANNELS.items() if name in _SHOWN or name.startswith(("trigger.", "execution."))]
 
 

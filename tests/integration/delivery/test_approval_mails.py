@@ -1,6 +1,6 @@
 """A call that waits is mailed to the robot's manager, and decided by the button behind the mail's link.
 
-The gateway and the delivery-center run over one bus; the mail server is a real one, the executor answers as told.
+The gateway and the delivery-center run over one bus; the mail server is a real one, the executor is scripted.
 """
 
 import base64

@@ -67,7 +67,7 @@ def approve(
 
 @app.command(epilog='Example: `rota approvals deny 6d1c6a77… --note "the wrong lead"`')
 def deny(approval: ApprovalId, note: Note = "", json: JsonFlag = False) -> None:
-    """Deny a call: the robot is told, and goes on without it."""
+    """Deny a call: the robot goes on without it."""
     _decide(approval, "deny", note, json=json)
 
 

@@ -49,7 +49,7 @@ def show(member: Member, json: JsonFlag = False) -> None:
 
 @app.command(epilog="Example: `rota members delete ann --yes`")
 def delete(member: Member, yes: YesFlag = False, json: JsonFlag = False) -> None:
-    """Delete a person: links mailed to them are void, and robots they manage tell nobody."""
+    """Delete a person: links mailed to them are void, and robots they manage notify no one."""
 
     async def remove(api: Api) -> None:
         await api.of_team("DELETE", f"{PATH}/{member}")

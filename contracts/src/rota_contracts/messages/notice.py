@@ -9,11 +9,11 @@ TEXT_LIMIT = 20_000
 
 
 class NoticeRequestedV1(Payload):
-    """Published when a member is to be told something about a robot. It holds neither an address nor a link: the
+    """Published when a member is to get a mail about a robot. It holds neither an address nor a link: the
     delivery-center asks the gateway for them when it sends the mail."""
 
     notice_id: str = Field(description="derived from the cause: it is the mail's Message-ID")
-    recipient: Name = Field(description="the member who is told")
+    recipient: Name = Field(description="the member who gets the mail")
     subject: str = Field(max_length=200)
     text: str = Field(max_length=TEXT_LIMIT, description="markdown")
     approval_id: str | None = Field(default=None, description="of the call that the mail is about")

@@ -16,7 +16,7 @@ def build_handlers(use: UseCases) -> Router:
     router = Router()
     router.on(ROBOT_FAILED, use.robot_health.on_failed)
     router.on(ROBOT_RECOVERED, use.robot_health.on_recovered)
-    router.on(APPROVAL_REQUESTED, use.tell_manager.of_approval)
+    router.on(APPROVAL_REQUESTED, use.notify_manager.of_approval)
     router.answer(READ_RECIPIENT, use.read_recipient)
     router.answer(READ_SECRETS, use.read_secrets)
     router.answer(RESERVE_ATTACHMENT, use.attachments.reserve)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from rota_common.bus.room import BusUsage
-from trigger_gateway.approvals.ports import Approvals, LinkSigner, Notices
+from trigger_gateway.approvals.ports import Approvals, LinkSigner, NoticeRequests
 from trigger_gateway.attachments.ports import AttachmentRecords, Attachments
 from trigger_gateway.audit.ports import AuditFacts, AuditLog
 from trigger_gateway.databases.change_streams import Databases, StreamLeases
@@ -55,4 +55,4 @@ class Messaging:
     usage: BusUsage
     audit_facts: AuditFacts
     approvals: Approvals
-    notices: Notices
+    notices: NoticeRequests

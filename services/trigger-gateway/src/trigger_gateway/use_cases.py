@@ -17,8 +17,8 @@ from rota_contracts.sources import SourceKind
 from trigger_gateway import wiring
 from trigger_gateway.approvals.decide_approvals import DecideApprovals
 from trigger_gateway.approvals.decide_by_link import DecideByLink
+from trigger_gateway.approvals.notify_manager import NotifyManager
 from trigger_gateway.approvals.read_recipient import ReadRecipient
-from trigger_gateway.approvals.tell_manager import TellManager
 from trigger_gateway.attachments.manage_attachments import ManageAttachments
 from trigger_gateway.audit.record_changes import RecordChanges
 from trigger_gateway.databases.assign_databases import AssignDatabases
@@ -91,7 +91,7 @@ class UseCases:
     audit: RecordChanges
     approvals: DecideApprovals
     decide_by_link: DecideByLink
-    tell_manager: TellManager
+    notify_manager: NotifyManager
     read_recipient: ReadRecipient
     ask: Ask
     live: LiveEvents
@@ -203,8 +203,8 @@ class UseCases:
                 records=adapters.robots,
                 sync=sync,
                 clock=clock,
-                tell_failed=approvals.tell_manager.of_failure,
-                tell_recovered=approvals.tell_manager.of_recovery,
+                notify_failed=approvals.notify_manager.of_failure,
+                notify_recovered=approvals.notify_manager.of_recovery,
             ),
             routes=routes,
             receive_webhook=wiring.receive_webhook(
@@ -253,7 +253,7 @@ class UseCases:
             audit=audit,
             approvals=approvals.decide,
             decide_by_link=approvals.by_link,
-            tell_manager=approvals.tell_manager,
+            notify_manager=approvals.notify_manager,
             read_recipient=approvals.read_recipient,
             ask=service.ask,
             live=service.live,

@@ -8,8 +8,8 @@ from rota_common.team_secrets import TeamSecrets
 from trigger_gateway.approvals.decide_approvals import DecideApprovals
 from trigger_gateway.approvals.decide_by_link import DecideByLink
 from trigger_gateway.approvals.link import ApprovalLinks
+from trigger_gateway.approvals.notify_manager import NotifyManager
 from trigger_gateway.approvals.read_recipient import ReadRecipient
-from trigger_gateway.approvals.tell_manager import TellManager
 from trigger_gateway.audit.record_changes import RecordChanges
 from trigger_gateway.databases.assign_databases import AssignDatabases
 from trigger_gateway.databases.read_changes import ReadChanges
@@ -31,7 +31,7 @@ class ApprovalCases:
 
     decide: DecideApprovals
     by_link: DecideByLink
-    tell_manager: TellManager
+    notify_manager: NotifyManager
     read_recipient: ReadRecipient
 
 
@@ -44,7 +44,7 @@ def approval_cases(
     return ApprovalCases(
         decide=decide,
         by_link=DecideByLink(links=links, members=members, robots=robots, approvals=decide, audit=audit, clock=clock),
-        tell_manager=TellManager(members=members, robots=robots, notices=messaging.notices, clock=clock),
+        notify_manager=NotifyManager(members=members, robots=robots, notices=messaging.notices, clock=clock),
         read_recipient=ReadRecipient(members=members, robots=robots, links=links),
     )
 

@@ -57,7 +57,7 @@ async def test_an_id_belongs_to_one_person_or_robot(acme: Gateway) -> None:
     assert error_of(await acme.call("POST", f"{TEAM}/robots", json=robot("ann"))) == (409, "robot_exists")
 
 
-async def test_nobody_gives_or_takes_a_role_above_their_own(empty: Gateway) -> None:  # TG-24
+async def test_a_key_gives_and_takes_no_role_above_its_own(empty: Gateway) -> None:  # TG-24
     await add(empty, role="owner")
     admin = await empty.make_key("admin")
     for refused in (

@@ -44,7 +44,7 @@ class DecideByLink:
     clock: Clock
 
     async def open(self, token: str) -> OpenedLink:
-        """Raise Forbidden for a link that is forged, expired, or of somebody who may not decide any more; NotFound and
+        """Raise Forbidden for a link that is forged, expired, or of a person who may not decide any more; NotFound and
         Conflict if there is no such call."""
         claims = self.links.read(token)
         if claims.expired(self.clock()):
@@ -96,5 +96,5 @@ class DecideByLink:
     async def _member(self, claims: LinkClaims) -> Member:
         member = await self.members.find(claims.team, claims.member)
         if member is None or address_digest(member.definition.email) != claims.address:
-            raise Forbidden("link_void", "this link was for somebody who isn't reached at that address any more")
+            raise Forbidden("link_void", "this link was for a person who isn't reached at that address any more")
         return member

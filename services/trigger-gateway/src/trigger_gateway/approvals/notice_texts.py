@@ -34,7 +34,7 @@ def outcome(approval: Approval) -> str:
     at = f" at {instant(approval.decided_at)}" if approval.decided_at else ""
     match approval.status:
         case ApprovalStatus.EXPIRED:
-            return f"nobody decided in time, so the call was denied{at}"
+            return f"no decision came in time, so the call was denied{at}"
         case ApprovalStatus.WITHDRAWN:
             return f"the run that wanted the call has ended, so it was not made{at}"
         case _:
@@ -50,7 +50,7 @@ def closing(approval_id: str, *, link: str | None, allowed: bool) -> str:
         return f"Approve or deny it on the command line: {command}."
     return (
         f"Look at it, then approve or deny it:\n\n<{link}>\n\n"
-        f"The link is for you alone: whoever has it can decide. On the command line: {command}."
+        f"The link is for you alone, and it is enough to decide: don't pass it on. On the command line: {command}."
     )
 
 

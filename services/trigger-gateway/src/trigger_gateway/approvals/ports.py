@@ -18,7 +18,7 @@ class Approvals(Protocol):
     async def decide(self, decision: DecideApproval) -> ApprovalReply: ...
 
 
-class Notices(Protocol):
+class NoticeRequests(Protocol):
     async def request(self, notice: NoticeRequestedV1, *, caused_by: Event[Payload]) -> None:
         """Publish it; the same cause is the same fact however often. Raise Transient when NATS is away."""
         ...

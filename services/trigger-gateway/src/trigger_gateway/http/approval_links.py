@@ -44,7 +44,7 @@ Token = Annotated[str, Path(description="from the mail")]
 
 @router.get("/approvals/{token}", summary="Show a call that waits, by a mailed link", response_class=HTMLResponse)
 async def show_approval_link(token: Token, request: Request, use: UseCasesDep) -> Response:
-    """Changes nothing, whoever opens it: programs that scan mail do."""
+    """Changes nothing: programs that scan mail open links."""
     address = client_ip(request, use.trusted_proxies)
     use.rates.check_failed_keys(address)
     try:

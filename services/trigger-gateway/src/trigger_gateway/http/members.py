@@ -69,7 +69,7 @@ async def change_member(team: Name, member: Name, body: Raw, use: UseCasesDep, c
 
 @router.delete("/members/{member}", status_code=204, summary="Delete a person: links mailed to them are void")
 async def delete_member(team: Name, member: Name, use: UseCasesDep, caller: CallerDep) -> Response:
-    """Robots whose manager this is keep the name, and tell nobody until they get another manager."""
+    """Robots whose manager this is keep the name, and notify no one until they get another manager."""
     await use.members.remove(team, member, by=caller)
     return Response(status_code=204)
 

@@ -1,4 +1,4 @@
-"""A team's people: its admins add, change and remove them; nobody gives or takes a role above their own."""
+"""A team's people: its admins add, change and remove them; none gives or takes a role above their own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

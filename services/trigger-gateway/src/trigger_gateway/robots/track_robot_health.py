@@ -21,7 +21,7 @@ TRIES = 5
 """Attempts while others change the robot concurrently."""
 
 
-async def tell_nobody(event: Event[RobotFailedV1] | Event[RobotRecoveredV1]) -> None: ...
+async def notify_nothing(event: Event[RobotFailedV1] | Event[RobotRecoveredV1]) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,19 +29,19 @@ class TrackRobotHealth:
     records: RobotRecords
     sync: SyncRobots
     clock: Clock
-    tell_failed: Callable[[Event[RobotFailedV1]], Awaitable[None]] = tell_nobody
-    tell_recovered: Callable[[Event[RobotRecoveredV1]], Awaitable[None]] = tell_nobody
+    notify_failed: Callable[[Event[RobotFailedV1]], Awaitable[None]] = notify_nothing
+    notify_recovered: Callable[[Event[RobotRecoveredV1]], Awaitable[None]] = notify_nothing
 
     async def on_failed(self, event: Event[RobotFailedV1]) -> None:
         fact = event.data
         error = RunFailure(execution_id=fact.execution_id, message=fact.message, at=fact.at)
         await self._track(fact.team_id, fact.member_id, error, fact.at)
-        await self.tell_failed(event)
+        await self.notify_failed(event)
 
     async def on_recovered(self, event: Event[RobotRecoveredV1]) -> None:
         fact = event.data
         await self._track(fact.team_id, fact.member_id, None, fact.at)
-        await self.tell_recovered(event)
+        await self.notify_recovered(event)
 
     async def _track(self, team: str, member: str, error: RunFailure | None, at: datetime) -> None:
         """Raise Transient when others keep changing the robot. A saved change that can't be published now is swept."""

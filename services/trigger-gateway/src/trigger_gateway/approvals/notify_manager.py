@@ -1,7 +1,6 @@
-"""Tells a robot's manager by mail: a call waits for a decision, a run has failed, a run completes again.
+"""Notifies a robot's manager by mail: a call waits for a decision, a run has failed, a run completes again.
 
-The notice holds the member's id and no address: who is asked for it, when the mail is sent, is told whether the member
-is still there.
+A notice holds the member's id and no address, which the delivery-center asks for when it sends the mail.
 """
 
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from trigger_gateway.approvals.notice_texts import (
     one_line,
     recovered_text,
 )
-from trigger_gateway.approvals.ports import Notices
+from trigger_gateway.approvals.ports import NoticeRequests
 from trigger_gateway.members.ports import Members
 from trigger_gateway.robots.ports import RobotRecords
 
@@ -32,14 +31,14 @@ NEWS = timedelta(days=1)
 
 
 @dataclass(frozen=True, kw_only=True)
-class TellManager:
+class NotifyManager:
     members: Members
     robots: RobotRecords
-    notices: Notices
+    notices: NoticeRequests
     clock: Clock
 
     async def of_approval(self, event: Event[ApprovalRequestedV1]) -> None:
-        """Nobody is told if the robot has no manager, or one who was deleted: the approval waits all the same."""
+        """No mail if the robot has no manager, or one who was deleted: the approval waits all the same."""
         fact, approval = event.data, event.data.approval
         if approval.expires_at <= self.clock():
             return
@@ -64,17 +63,17 @@ class TellManager:
         if (robot := await self._managed(fact, fact.at)) is not None:
             name = one_line(robot.display_name or robot.member_id, 100)
             text = failed_text(name, robot.member_id, fact.execution_id, fact.message)
-            await self._tell(event, robot, f"{name} has failed", text, fact.at)
+            await self._publish(event, robot, f"{name} has failed", text, fact.at)
 
     async def of_recovery(self, event: Event[RobotRecoveredV1]) -> None:
         fact = event.data
         if (robot := await self._managed(fact, fact.at)) is not None:
             name = one_line(robot.display_name or robot.member_id, 100)
             text = recovered_text(name, robot.member_id, fact.execution_id)
-            await self._tell(event, robot, f"{name} works again", text, fact.at)
+            await self._publish(event, robot, f"{name} works again", text, fact.at)
 
     async def _managed(self, fact: Payload, at: datetime) -> Robot | None:
-        """The robot, if there is somebody to tell."""
+        """The robot, if it has a manager to notify."""
         if at + NEWS <= self.clock():
             return None
         record = await self.robots.find(fact.team_id, fact.member_id)
@@ -83,7 +82,7 @@ class TellManager:
         manager = await self.members.find(fact.team_id, record.robot.manager_id)
         return record.robot if manager is not None else None
 
-    async def _tell(self, event: Event[Payload], robot: Robot, subject: str, text: str, at: datetime) -> None:
+    async def _publish(self, event: Event[Payload], robot: Robot, subject: str, text: str, at: datetime) -> None:
         assert robot.manager_id is not None
         notice = NoticeRequestedV1(
             team_id=robot.team_id,

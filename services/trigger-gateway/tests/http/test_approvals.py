@@ -4,9 +4,11 @@ from collections.abc import AsyncIterator
 
 import pytest_asyncio
 
+from rota_contracts.catalog import APPROVAL_DECIDED, APPROVAL_REQUESTED
 from rota_contracts.messages.approval import ApprovalStatus, Decision
+from trigger_gateway.http.stream import execution_of, shown_channels
 
-from .approvals import OTHER_SHA, SHA, Executor, approval
+from .approvals import OTHER_SHA, SHA, Executor, approval, requested
 from .harness import ADMIN, TEAM, Gateway, error_of
 
 APPROVALS = f"{TEAM}/approvals"
@@ -94,3 +96,8 @@ async def test_a_wrong_decision_is_refused(empty: Gateway, executor: Executor) -
     for body in (YES | {"decision": "maybe"}, YES | {"arguments_sha256": "x"}, {"decision": "deny"}, YES | {"by": "x"}):
         assert error_of(await empty.call("POST", f"{APPROVALS}/a1", json=body)) == (422, "invalid_request")
     assert executor.decisions == []
+
+
+def test_the_live_stream_shows_approvals_with_their_execution() -> None:
+    assert {APPROVAL_REQUESTED, APPROVAL_DECIDED} <= set(shown_channels())
+    assert execution_of(requested(approval())) == "e1"

@@ -124,7 +124,7 @@ def shown_channels() -> list[Channel[Any]]:
 
 def execution_of(payload: Payload) -> str | None:
     """The execution of an event; of a trigger, the execution that it will start."""
-    for owner in (payload, getattr(payload, "context", None)):
+    for owner in (payload, *(getattr(payload, part, None) for part in ("context", "approval"))):
         if (found := getattr(owner, "execution_id", None)) is not None:
             return str(found)
     trigger_id = getattr(payload, "trigger_id", None)

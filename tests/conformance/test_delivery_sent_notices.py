@@ -7,7 +7,7 @@ import pytest
 
 from delivery_center.adapters.in_memory import InMemorySentNotices
 from delivery_center.adapters.mongo_sent_notices import MongoSentNotices
-from delivery_center.ports import SentNotices
+from delivery_center.notices.ports import SentNotices
 from rota_common.stores.mongo import Mongo
 
 

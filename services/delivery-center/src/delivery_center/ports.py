@@ -9,13 +9,13 @@ from delivery_center.domain.delivery import Delivery
 from delivery_center.domain.facts import Fact
 from delivery_center.domain.outgoing_message import OutgoingMessage
 from delivery_center.domain.target_health import FailingTarget, TargetRef
+from delivery_center.notices.ports import Recipients, SentNotices
 from rota_common.errors import Permanent, Transient
 from rota_common.page_cursor import PageCursor
 from rota_common.spans.export_spans import Receiver
 from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.delivery import DeliveryPermission, DeliveryType
 from rota_contracts.messages.delivery_log import ListDeliveries, ReplayDeliveries
-from rota_contracts.messages.notice import ReadRecipient, RecipientReply
 from rota_contracts.messages.notification import Subscription
 from rota_contracts.messages.targets import Suppression
 from rota_contracts.messages.text import Text
@@ -224,20 +224,6 @@ class MailCounts(Protocol):
 
     async def give_back(self, team: str, day: date) -> None:
         """Count one less."""
-        ...
-
-
-class SentNotices(Protocol):
-    """The notices that were sent, for a month. Each method raises Transient if the store is unavailable."""
-
-    async def has(self, notice_id: str) -> bool: ...
-
-    async def add(self, notice_id: str, at: datetime) -> None: ...
-
-
-class Recipients(Protocol):
-    async def read(self, asked: ReadRecipient) -> RecipientReply:
-        """Where a notice goes. Raise Transient if the gateway does not answer."""
         ...
 
 

@@ -140,8 +140,7 @@ async def test_opening_the_link_shows_the_call_and_changes_nothing(
         assert shown.status_code == 200
     assert "[Approval Required]\nTool: crm.delete_lead\nArgs: {&quot;id&quot;:&quot;&lt;L-1042&gt;&quot;}" in shown.text
     assert 'method="post"' in shown.text
-    assert executor.decisions == []
-    assert executor.has["a1"].status is ApprovalStatus.PENDING
+    assert (executor.decisions, executor.has["a1"].status) == ([], ApprovalStatus.PENDING)
     assert shown.headers["cache-control"] == "no-store"
     assert "noindex" in shown.headers["x-robots-tag"]
     assert shown.headers["content-security-policy"].startswith("default-src 'none'; form-action 'self'")

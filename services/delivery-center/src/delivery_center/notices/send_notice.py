@@ -7,7 +7,8 @@ nowhere. A mail that is sent twice, by a crash between its sending and the note 
 from dataclasses import dataclass
 
 from delivery_center.domain.outgoing_message import OutgoingMessage
-from delivery_center.ports import Channel, Recipients, Robots, SentNotices
+from delivery_center.notices.ports import Recipients, SentNotices
+from delivery_center.ports import Channel, Robots
 from rota_common.clock import Clock
 from rota_contracts.envelope import Event
 from rota_contracts.messages.delivery import DeliveryContent, DeliveryContext

@@ -1,4 +1,4 @@
-"""Who may decide about a robot's calls by a link. No I/O."""
+"""The permission to decide about a robot's calls by a link. No I/O."""
 
 from rota_contracts.members import MemberDefinition
 from rota_contracts.roles import Role

@@ -9,8 +9,10 @@ TEXT_LIMIT = 20_000
 
 
 class NoticeRequestedV1(Payload):
-    """Published when a member is to get a mail about a robot. It holds neither an address nor a link: the
-    delivery-center asks the gateway for them when it sends the mail."""
+    """Published when a member is to get a mail about a robot. Neither an address nor a link is in it.
+
+    The delivery-center asks the gateway for them when it sends the mail.
+    """
 
     notice_id: str = Field(description="derived from the cause: it is the mail's Message-ID")
     recipient: Name = Field(description="the member who gets the mail")

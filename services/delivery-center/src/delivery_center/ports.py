@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
 from delivery_center.domain.delivery import Delivery
@@ -212,18 +212,6 @@ class Suppressions(Protocol):
 
     async def page(self, team: str, after: str, limit: int) -> list[Suppression]:
         """By address, from behind `after`."""
-        ...
-
-
-class MailCounts(Protocol):
-    """The mails of each team and day."""
-
-    async def take(self, team: str, day: date, most: int) -> bool:
-        """Count one more, unless the team has `most`. Raise Transient if the store is unavailable."""
-        ...
-
-    async def give_back(self, team: str, day: date) -> None:
-        """Count one less."""
         ...
 
 

@@ -3,13 +3,25 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from email.headerregistry import Address
+from typing import Protocol
 
-from delivery_center.ports import MailCounts
 from rota_common.errors import Permanent, Transient
 
 ANY = "*"
+
+
+class MailCounts(Protocol):
+    """The mails of each team and day."""
+
+    async def take(self, team: str, day: date, most: int) -> bool:
+        """Count one more, unless the team has `most`. Raise Transient if the store is unavailable."""
+        ...
+
+    async def give_back(self, team: str, day: date) -> None:
+        """Count one less."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from httpx import AsyncClient
 
 from delivery_center.adapters.aiosmtplib_email import AiosmtplibEmail, mail_server
 from delivery_center.adapters.httpx_webhook import HttpxWebhook, webhook_client
-from delivery_center.adapters.mail_limits import DailyMails, MailLimits
+from delivery_center.adapters.mail_limits import DailyMails, MailCounts, MailLimits
 from delivery_center.adapters.mail_message import Composer
 from delivery_center.adapters.mongo_counts import MongoCounts
 from delivery_center.adapters.mongo_deliveries import MongoDeliveries
@@ -17,7 +17,7 @@ from delivery_center.adapters.mongo_sent_notices import MongoSentNotices
 from delivery_center.adapters.mongo_subscriptions import MongoSubscriptions
 from delivery_center.adapters.mongo_suppressions import MongoSuppressions
 from delivery_center.adapters.mongo_targets import MongoTargets
-from delivery_center.ports import Adapters, Channel, Files, MailCounts, Suppressions
+from delivery_center.ports import Adapters, Channel, Files, Suppressions
 from delivery_center.settings import Settings
 from rota_common.bus.robots import Robots
 from rota_common.runtime.service import Service

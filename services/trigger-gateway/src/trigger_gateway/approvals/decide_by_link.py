@@ -1,6 +1,7 @@
 """A decision by the link of a mail. Opening the link changes nothing; what decides is the button of its page."""
 
 from dataclasses import dataclass
+from hmac import compare_digest
 
 from rota_common.clock import Clock
 from rota_common.errors import Transient
@@ -95,6 +96,6 @@ class DecideByLink:
 
     async def _member(self, claims: LinkClaims) -> Member:
         member = await self.members.find(claims.team, claims.member)
-        if member is None or address_digest(member.definition.email) != claims.address:
+        if member is None or not compare_digest(address_digest(member.definition.email), claims.address):
             raise Forbidden("link_void", "this link was for a person who isn't reached at that address any more")
         return member

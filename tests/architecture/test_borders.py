@@ -116,7 +116,7 @@ def test_use_cases_know_no_adapter() -> None:
         for source in installed()
         if source.name.startswith("services/") and "/adapters/" not in source.name and source.stem not in EDGE
         for line, name in imports(source)
-        if name.startswith(tuple(f"{source.package}.{edge}" for edge in (*EDGE, "adapters")))
+        if f"{name}.".startswith(tuple(f"{source.package}.{edge}." for edge in (*EDGE, "adapters")))
     ]
     assert not found, (
         "a use case states what it needs as a port (ports.py); app.py passes the adapter, and tests pass another\n"

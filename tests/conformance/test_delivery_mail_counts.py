@@ -7,8 +7,8 @@ from datetime import date
 import pytest
 
 from delivery_center.adapters.in_memory import InMemoryMailCounts
+from delivery_center.adapters.mail_limits import MailCounts
 from delivery_center.adapters.mongo_mail_counts import MongoMailCounts
-from delivery_center.ports import MailCounts
 from rota_common.stores.mongo import Mongo
 
 MONDAY, TUESDAY = date(2026, 3, 2), date(2026, 3, 3)

@@ -16,7 +16,7 @@ Raw = dict[str, Any]
 
 def read_definitions(path: Path) -> list[RobotDefinition]:
     """Every document of a YAML file (`-` is standard input). CliError names each invalid field."""
-    return [_checked(raw, f"{path}, document {number}") for number, raw in enumerate(documents(path), start=1)]
+    return [robot_of(raw, f"{path}, document {number}") for number, raw in enumerate(documents(path), start=1)]
 
 
 def wire(definition: RobotDefinition) -> Raw:
@@ -39,7 +39,8 @@ def documents(path: Path) -> list[Any]:
     return found
 
 
-def _checked(raw: Any, source: str) -> RobotDefinition:
+def robot_of(raw: Any, source: str) -> RobotDefinition:
+    """The robot that a document defines. CliError names `source` and each invalid field."""
     hint = "examples/robots shows every field; contracts/schemas/robot.json is the schema for an editor"
     if not isinstance(raw, dict):
         raise CliError(

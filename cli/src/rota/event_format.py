@@ -106,6 +106,13 @@ def _rejected(name: str, data: Event) -> str:
     return f"✗ not run{_after_colon(data.get('message') or data.get('reason'))}"
 
 
+def _approval(name: str, data: Event) -> str:
+    approval = data.get("approval") or {}
+    status = approval.get("status") or "pending"
+    waits = "waits for an approval" if status == "pending" else status
+    return f"? {approval.get('tool')} {waits} ({approval.get('approval_id')}){_after_colon(approval.get('arguments'))}"
+
+
 def _dropped(name: str, data: Event) -> str:
     return f"… {data.get('dropped')} events dropped: this reader is too slow"
 
@@ -133,6 +140,8 @@ FORMATTERS: dict[str, Callable[[str, Event], str]] = {
     catalog.EXECUTION_RESUMABLE.name: _resumable,
     catalog.EXECUTION_INTERVENED.name: _intervened,
     catalog.PLAN_CHANGED.name: _planned,
+    catalog.APPROVAL_REQUESTED.name: _approval,
+    catalog.APPROVAL_DECIDED.name: _approval,
     catalog.TARGET_DISABLED.name: _disabled,
     catalog.TARGET_ENABLED.name: _enabled,
     catalog.VALIDATION_COMPLETED.name: _verdict,

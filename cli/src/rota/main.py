@@ -7,6 +7,7 @@ import typer
 
 from rota.commands import (
     apply,
+    approvals,
     attachments,
     audit,
     clock,
@@ -21,6 +22,7 @@ from rota.commands import (
     intervene,
     keys,
     knowledge,
+    members,
     nats_config,
     plan,
     quarantine,
@@ -61,6 +63,8 @@ retry_deliveries.register(deliveries.app)
 retry_executions.register(executions.app)
 for name, commands in (
     ("robots", robots.app),
+    ("members", members.app),
+    ("approvals", approvals.app),
     ("plan", plan.app),
     ("sources", sources.app),
     ("secrets", secrets.app),

@@ -19,6 +19,7 @@ from rota_contracts.messages import (
     goal_merge,
     learning,
     memory,
+    notice,
     notification,
     parking,
     plan,
@@ -150,8 +151,9 @@ DELIVERY_FAILED      = channel("delivery.failed",      delivery.DeliveryFailedV1
 LEARNING_REQUESTED   = channel("learning.requested",   learning.LearningRequestedV1,       stream="EXECUTIONS", producers="executor",        consumers="learner")
 LEARNING_COMPLETED   = channel("learning.completed",   learning.LearningCompletedV1,       stream="EXECUTIONS", producers="learner",         consumers="executor")
 PLAN_CHANGED         = channel("plan.changed",         plan.PlanChangedV1,                 stream="FACTS",      producers="scheduler",       consumers="anyone")
-APPROVAL_REQUESTED   = channel("approval.requested",   approval.ApprovalRequestedV1,       stream="FACTS",      producers="executor",        consumers="trigger-gateway")
-APPROVAL_DECIDED     = channel("approval.decided",     approval.ApprovalDecidedV1,         stream="FACTS",      producers="executor",        consumers="trigger-gateway")
+APPROVAL_REQUESTED   = channel("approval.requested",   approval.ApprovalRequestedV1,       stream="FACTS",      producers="executor",        consumers="trigger-gateway anyone")
+APPROVAL_DECIDED     = channel("approval.decided",     approval.ApprovalDecidedV1,         stream="FACTS",      producers="executor",        consumers="anyone")
+NOTICE_REQUESTED     = channel("notice.requested",     notice.NoticeRequestedV1,           stream="FACTS",      producers="trigger-gateway", consumers="delivery-center")
 QUARANTINE_DECIDED   = channel("quarantine.decided",   quarantine.QuarantineDecidedV1,     stream="FACTS",      producers="executor",        consumers="anyone")
 CONTROL_GIVEN        = channel("control.given",        control.ControlGivenV1,             stream=None,         producers="executor",        consumers="executor delivery-center")
 EXECUTOR_REPORTED    = channel("executor.reported",    executor_capacity.ExecutorReportedV1,        stream=None,         producers="executor",        consumers="scheduler")
@@ -205,6 +207,7 @@ SHARE           = question("share",           memory.Share,             memory.S
 UNSHARE         = question("unshare",         memory.Unshare,           memory.ForgetReply,           to="memory",    asked_by="trigger-gateway", timeout=10)
 SEARCH_SHARED   = question("search_shared",   memory.SearchShared,      memory.SearchSharedReply,      to="memory",    asked_by="trigger-gateway")
 READ_SECRETS    = question("read_secrets",    secrets.ReadSecrets,      secrets.SecretsReply,         to="trigger-gateway", asked_by="delivery-center executor", timeout=2)
+READ_RECIPIENT  = question("read_recipient",  notice.ReadRecipient,     notice.RecipientReply,       to="trigger-gateway", asked_by="delivery-center", timeout=2)
 RESERVE_ATTACHMENT = question("reserve_attachment", attachment.ReserveAttachment, attachment.ReserveReply, to="trigger-gateway", asked_by="executor", timeout=2)
 FORGET          = question("forget",          memory.Forget,            memory.ForgetReply,           to="memory",    asked_by="learner", timeout=10)
 WRITE_FILE      = question("write_file",      workspace.WriteFile,      workspace.FileReply,          to="memory",    asked_by="executor trigger-gateway")

@@ -1,4 +1,4 @@
-"""`rota apply`: robots from files."""
+"""`rota apply`: robots and members from files."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from rota.applying import apply_all
-from rota.definitions import read_definitions
+from rota.kinds import read_kinds
 from rota.output import JsonFlag, say, say_json
 from rota.running import with_api
 
@@ -16,11 +16,14 @@ def register(app: typer.Typer) -> None:
 
 
 def apply(
-    file: Annotated[list[Path], typer.Option("--file", "-f", help="A YAML file of robots; - for standard input.")],
+    file: Annotated[list[Path], typer.Option("--file", "-f", help="YAML of robots and members; - for standard input.")],
     json: JsonFlag = False,
 ) -> None:
-    """Create the robots in these files, or replace those that exist."""
-    definitions = [definition for path in file for definition in read_definitions(path)]
+    """Create the robots and members in these files, or replace those that exist; members first.
+
+    A document with `kind: Member` is a person, one without `kind` is a robot.
+    """
+    definitions = [definition for path in file for definition in read_kinds(path)]
     for outcome in with_api(lambda api: apply_all(api, definitions)):
         if json:
             say_json(outcome)

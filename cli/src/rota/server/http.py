@@ -27,6 +27,10 @@ def listening(port: int) -> socket.socket:
     return listener
 
 
+def url_of(listener: socket.socket) -> str:
+    return f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
 @asynccontextmanager
 async def serving(app: ASGIApp, listener: socket.socket) -> AsyncIterator[str]:
     """Serve `app` (and run its lifespan) on `listener`. Yields the URL. CliError when the lifespan failed."""
@@ -35,4 +39,4 @@ async def serving(app: ASGIApp, listener: socket.socket) -> AsyncIterator[str]:
             await ends.enter_async_context(embedded_http.serve(app, listener, close_timeout=CLOSE_TIMEOUT_S))
         except RuntimeError as error:
             raise CliError(str(error), hint="see the log for the reason") from error
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        yield url_of(listener)

@@ -39,7 +39,8 @@ DRAIN_ORDER = (("scheduler",), ("executor",), ("validator", "delivery-center", "
 
 @dataclass(frozen=True)
 class StackSettings:
-    """`folder` holds the services' files, `nats` their keys for a NATS server that requires them."""
+    """`folder` holds the services' files, `nats` their keys for a NATS server that requires them. `public_url` is where
+    the gateway answers, unless the environment says another."""
 
     nats_url: str
     mongo_url: str
@@ -49,6 +50,7 @@ class StackSettings:
     mongo_prefix: str = "rota"
     smtp_url: str = ""
     allow_private_targets: str = ""
+    public_url: str = ""
     nats: Folder | None = None
 
 
@@ -74,6 +76,7 @@ def build_all(
                 admin_key=SecretStr(settings.admin_key),
                 secrets_key=SecretStr(environ.get("ROTA_SECRETS_KEY", "")),
                 secrets_key_file=settings.folder / "secrets.key",
+                public_url=environ.get("ROTA_PUBLIC_URL", settings.public_url),
             ),
             runtime=runtime,
             team_secrets=secrets,

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from rota.errors import CliError
-from rota.server.http import listening, serving
+from rota.server.http import listening, serving, url_of
 from rota.server.servers import Progress, locked, start_servers
 from rota.server.services import GATEWAY, StackSettings, build_all, problems, stop_all, wait_until_ready
 from rota_common.nats_admin.config import Folder
@@ -88,7 +88,7 @@ class Stack:
         )
         self.nats_url, self.mongo_url = servers.nats_url, servers.mongo_url
         self.nats = servers.nats
-        self.apps = self._build()
+        self.apps = self._build(url_of(listener))
         others = {name: app for name, app in self.apps.items() if name != GATEWAY}
         self._ends.push_async_callback(stop_all, others)
         for app in others.values():
@@ -98,7 +98,7 @@ class Stack:
         await wait_until_ready(self.apps)
         self.progress("services", f"{len(self.apps)} ready: {', '.join(self.apps)}")
 
-    def _build(self) -> dict[str, App]:
+    def _build(self, public_url: str) -> dict[str, App]:
         settings = StackSettings(
             nats_url=self.nats_url,
             mongo_url=self.mongo_url,
@@ -108,6 +108,7 @@ class Stack:
             connector=self.connector,
             smtp_url=self.smtp_url,
             allow_private_targets=self.allow_private_targets,
+            public_url=public_url,
             nats=self.nats,
         )
         try:

@@ -16,9 +16,9 @@ class AuditRecordedV1(Payload):
 
     audit_id: str
     at: Instant
-    by: str = Field(description="the id of the key, or `administrator`")
-    by_name: str = Field(default="", description="the name of the key")
-    role: str = Field(default="", description="the role of the key")
+    by: str = Field(description="the id of the key or, for a link, of the member; or `administrator`")
+    by_name: str = Field(default="", description="the name of the key or the member")
+    role: str = Field(default="", description="the role of the key or the member")
     action: str = Field(description="the operation of the API: create_robot, delete_key …")
     on: dict[str, str] = Field(default={}, description="names of what was changed, and of the fields that were given")
     status: int = Field(

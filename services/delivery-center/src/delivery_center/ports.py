@@ -2,13 +2,14 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
 from delivery_center.domain.delivery import Delivery
 from delivery_center.domain.facts import Fact
 from delivery_center.domain.outgoing_message import OutgoingMessage
 from delivery_center.domain.target_health import FailingTarget, TargetRef
+from delivery_center.notices.ports import Recipients, SentNotices
 from rota_common.errors import Permanent, Transient
 from rota_common.page_cursor import PageCursor
 from rota_common.spans.export_spans import Receiver
@@ -214,18 +215,6 @@ class Suppressions(Protocol):
         ...
 
 
-class MailCounts(Protocol):
-    """The mails of each team and day."""
-
-    async def take(self, team: str, day: date, most: int) -> bool:
-        """Count one more, unless the team has `most`. Raise Transient if the store is unavailable."""
-        ...
-
-    async def give_back(self, team: str, day: date) -> None:
-        """Count one less."""
-        ...
-
-
 class Files(Protocol):
     """The stored attachments of results. Each method raises Transient if the store is unavailable."""
 
@@ -276,7 +265,8 @@ class FeedPublisher(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Adapters:
-    """Everything outside the delivery-center that it needs, besides the bus. `channels`: email and webhooks."""
+    """Everything outside the delivery-center that it needs, besides the bus. `channels`: email and webhooks;
+    `notices`: mail with the limits of notices."""
 
     deliveries: DeliveryStore
     failing_targets: FailingTargets
@@ -287,6 +277,8 @@ class Adapters:
     texts: Texts
     files: Files
     channels: Mapping[DeliveryType, Channel[Any]]
+    notices: Channel[Any]
+    sent_notices: SentNotices
     spans: Receiver | None = None
 
 
@@ -297,4 +289,5 @@ class Messaging:
     executions: Executions
     publisher: FeedPublisher
     target_events: TargetEvents
+    recipients: Recipients
     channels: Mapping[DeliveryType, Channel[Any]]

@@ -29,6 +29,9 @@ class Settings(TraceSettings):
     )
     mail_recipients: int = Field(default=50, ge=1, description="recipients of one mail")
     mails_a_day: int = Field(default=1000, ge=0, description="mails of a team in a day (UTC); 0: no limit")
+    notices_a_day: int = Field(
+        default=500, ge=0, description="mails of a team in a day (UTC) to the managers of its robots; 0: no limit"
+    )
     mail_templates: Path | None = Field(
         default=None,
         description="folder of <template>.subject, .txt and .html, for targets with a template; each may be missing",

@@ -19,6 +19,7 @@ from delivery_center.delivery_log.replay import Replay
 from delivery_center.domain.retry_policy import RetryPolicy
 from delivery_center.manage_subscriptions import ManageSubscriptions
 from delivery_center.manage_suppressions import ManageSuppressions
+from delivery_center.notices.send_notice import SendNotice
 from delivery_center.ports import Adapters, Messaging
 from delivery_center.settings import Settings
 from delivery_center.targets.bring_forward import BringForward
@@ -48,6 +49,7 @@ class UseCases:
     bring_forward: BringForward
     subscriptions: ManageSubscriptions
     suppressions: ManageSuppressions
+    send_notice: SendNotice
     export_spans: ExportSpans
 
     @classmethod
@@ -92,6 +94,13 @@ class UseCases:
             ),
             subscriptions=ManageSubscriptions(subscriptions=adapters.subscriptions, clock=clock),
             suppressions=ManageSuppressions(suppressions=adapters.suppressions, clock=clock),
+            send_notice=SendNotice(
+                recipients=messaging.recipients,
+                sent=adapters.sent_notices,
+                robots=robots,
+                mail=adapters.notices,
+                clock=clock,
+            ),
             export_spans=export,
         )
 

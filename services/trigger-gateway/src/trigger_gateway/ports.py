@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 
 from rota_common.bus.room import BusUsage
+from trigger_gateway.approvals.ports import Approvals, LinkSigner, NoticeRequests
 from trigger_gateway.attachments.ports import AttachmentRecords, Attachments
 from trigger_gateway.audit.ports import AuditFacts, AuditLog
 from trigger_gateway.databases.change_streams import Databases, StreamLeases
+from trigger_gateway.members.ports import Members
 from trigger_gateway.robots.ports import Definitions, RobotEvents, RobotRecords, RobotStates
 from trigger_gateway.runs.ports import Executions, Outcomes, Requests, Schedule, Triggers
 from trigger_gateway.secrets.ports import OperatorSecrets, Secrets
@@ -23,6 +25,7 @@ class Adapters:
     keys: Keys
     sources: Sources
     robots: RobotRecords
+    members: Members
     definitions: Definitions
     inbound: InboundLog
     rates: RateStore
@@ -35,6 +38,7 @@ class Adapters:
     cipher: SecretCipher
     secrets: Secrets
     operator_secrets: OperatorSecrets
+    link_signer: LinkSigner
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,3 +54,5 @@ class Messaging:
     agents: Agents
     usage: BusUsage
     audit_facts: AuditFacts
+    approvals: Approvals
+    notices: NoticeRequests

@@ -1,8 +1,10 @@
 """The gateway's settings."""
 
 from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr
+from pydantic import AfterValidator, Field, SecretStr
 
 from rota_common.input_guard import MAX_MESSAGE_CHARS
 from rota_common.runtime.settings import ServiceSettings
@@ -12,6 +14,16 @@ from trigger_gateway.teams.shares import Share, Shares
 
 DATABASES = ("gateway", "scheduler", "executor", "delivery", "learner", "memory")
 """Of all services, with the prefix."""
+
+
+def base_url(text: str) -> str:
+    """Without a slash at its end. Raise ValueError for what is no address of a server; empty is none."""
+    parts = urlsplit(text)
+    if text and (parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment):
+        raise ValueError("expected ROTA_PUBLIC_URL as https://host[:port][/path], or empty")
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("expected ROTA_PUBLIC_URL without a user and a password: it is sent in mails")
+    return text.rstrip("/")
 
 
 class Settings(ServiceSettings):
@@ -26,6 +38,9 @@ class Settings(ServiceSettings):
     secrets_key: SecretStr | None = None
     secrets_key_file: Path | None = None
     secrets_dir: Path | None = None
+    public_url: Annotated[str, AfterValidator(base_url)] = Field(
+        default="", description="where people reach the gateway; empty: mails about approvals have no link"
+    )
     sweep_interval: float = 2.0
     heartbeat: float = 15.0
     trusted_proxies: str = Field(
@@ -59,6 +74,7 @@ class Settings(ServiceSettings):
     )
     robots_per_team: int = Field(default=500, ge=0, description="robots; 0: no limit, as in all that follow")
     robot_bytes_per_team: int = Field(default=32 * MIB, ge=0, description="of all definitions")
+    members_per_team: int = Field(default=500, ge=0, description="members who are people")
     sources_per_team: int = Field(default=200, ge=0, description="sources that are posted to")
     databases_per_team: int = Field(default=20, ge=0, description="sources that are databases")
     attachments_per_team: int = Field(default=5000, ge=0, description="files that haven't expired")
@@ -69,6 +85,7 @@ class Settings(ServiceSettings):
     def shares(self) -> Shares:
         return Shares(
             robots=self._share("robots", "robots", "robot_bytes"),
+            members=self._share("members", "members"),
             sources=self._share("sources", "sources"),
             databases=self._share("databases", "databases"),
             attachments=self._share("attachments", "attachments", "attachment_bytes"),

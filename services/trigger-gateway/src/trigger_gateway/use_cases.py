@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 from secrets import token_bytes, token_urlsafe
 from typing import Self
-from uuid import uuid4
 
 from rota_common.bus.connection import Bus
 from rota_common.bus.live import LiveEvents
@@ -12,14 +11,20 @@ from rota_common.bus.rpc import Ask
 from rota_common.clock import Clock
 from rota_common.runtime.logs import logger
 from rota_common.runtime.service import Service
-from rota_common.team_secrets import CachedSecrets, TeamSecrets
+from rota_common.team_secrets import CachedSecrets
 from rota_common.urls import Network, networks
 from rota_contracts.sources import SourceKind
+from trigger_gateway import wiring
+from trigger_gateway.approvals.decide_approvals import DecideApprovals
+from trigger_gateway.approvals.decide_by_link import DecideByLink
+from trigger_gateway.approvals.notify_manager import NotifyManager
+from trigger_gateway.approvals.read_recipient import ReadRecipient
 from trigger_gateway.attachments.manage_attachments import ManageAttachments
 from trigger_gateway.audit.record_changes import RecordChanges
 from trigger_gateway.databases.assign_databases import AssignDatabases
 from trigger_gateway.databases.change_streams import StreamLeases
-from trigger_gateway.databases.read_changes import ReadChanges
+from trigger_gateway.members.check_manager import CheckManager
+from trigger_gateway.members.manage_members import ManageMembers
 from trigger_gateway.ports import Adapters, Messaging
 from trigger_gateway.robots.routes import Routes
 from trigger_gateway.robots.save_robot import SaveRobot
@@ -40,16 +45,14 @@ from trigger_gateway.secrets.read_secrets import ReadSecrets
 from trigger_gateway.secrets.reseal_secrets import ResealSecrets
 from trigger_gateway.settings import Settings
 from trigger_gateway.sources.manage_sources import ManageSources
-from trigger_gateway.sources.verify_sender import VerifySender
 from trigger_gateway.teams.api_keys import KnownKeys
 from trigger_gateway.teams.authenticate import Authenticate
 from trigger_gateway.teams.manage_teams import ManageTeams
 from trigger_gateway.teams.shares import OpenStreams
-from trigger_gateway.webhooks.answer_message import AnswerMessage
-from trigger_gateway.webhooks.ingest_event import IngestEvent
 from trigger_gateway.webhooks.ports import InboundLog
 from trigger_gateway.webhooks.rate_limits import RateLimiter, RateLimits
-from trigger_gateway.webhooks.receive_webhook import InFlightLimit, ReceiveWebhook
+from trigger_gateway.webhooks.receive_webhook import ReceiveWebhook
+from trigger_gateway.wiring import new_id
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +61,7 @@ class UseCases:
 
     authenticate: Authenticate
     teams: ManageTeams
+    members: ManageMembers
     secrets: ManageSecrets
     read_secrets: ReadSecrets
     reseal_secrets: ResealSecrets
@@ -85,6 +89,10 @@ class UseCases:
     streams: OpenStreams
     known_keys: KnownKeys
     audit: RecordChanges
+    approvals: DecideApprovals
+    decide_by_link: DecideByLink
+    notify_manager: NotifyManager
+    read_recipient: ReadRecipient
     ask: Ask
     live: LiveEvents
     bus: Bus
@@ -128,7 +136,13 @@ class UseCases:
         backlogs = Backlogs()
         guard = GuardInput(mode=settings.input_guard, max_chars=settings.max_message_chars, log=log)
         save_robot = SaveRobot(
-            records=adapters.robots, sync=sync, routes=routes, clock=clock, new_id=_new_id, allow=shares.robots.allow
+            records=adapters.robots,
+            sync=sync,
+            routes=routes,
+            clock=clock,
+            new_id=new_id,
+            allow=shares.robots.allow,
+            check=CheckManager(members=adapters.members),
         )
         request_run = RequestRun(
             robots=adapters.robots,
@@ -137,7 +151,7 @@ class UseCases:
             requests=adapters.requests,
             backlogs=backlogs,
             clock=clock,
-            new_id=_new_id,
+            new_id=new_id,
             guard=guard,
         )
         retry_execution = RetryExecution(
@@ -149,11 +163,18 @@ class UseCases:
             backlogs=backlogs,
             clock=clock,
         )
-        control = ControlExecutions(executions=messaging.executions, schedule=messaging.schedule, new_id=_new_id)
+        audit = RecordChanges(
+            log=adapters.audit, facts=messaging.audit_facts, clock=clock, new_id=new_id, days=settings.audit_days
+        )
+        approvals = wiring.approval_cases(adapters, messaging, settings, service, audit=audit)
+        control = ControlExecutions(executions=messaging.executions, schedule=messaging.schedule, new_id=new_id)
         return cls(
             authenticate=Authenticate(teams=adapters.teams, keys=adapters.keys, admin_key=admin_key or None),
             teams=ManageTeams(
-                teams=adapters.teams, keys=adapters.keys, clock=clock, new_id=_new_id, new_secret=token_urlsafe
+                teams=adapters.teams, keys=adapters.keys, clock=clock, new_id=new_id, new_secret=token_urlsafe
+            ),
+            members=ManageMembers(
+                members=adapters.members, robots=adapters.robots, clock=clock, allow=shares.members.allow
             ),
             secrets=ManageSecrets(
                 secrets=adapters.secrets,
@@ -178,9 +199,15 @@ class UseCases:
             view_robots=ViewRobots(records=adapters.robots, robot_states=messaging.robot_states),
             save_robot=save_robot,
             sync_robots=sync,
-            robot_health=TrackRobotHealth(records=adapters.robots, sync=sync, clock=clock),
+            robot_health=TrackRobotHealth(
+                records=adapters.robots,
+                sync=sync,
+                clock=clock,
+                notify_failed=approvals.notify_manager.of_failure,
+                notify_recovered=approvals.notify_manager.of_recovery,
+            ),
             routes=routes,
-            receive_webhook=_receive_webhook(
+            receive_webhook=wiring.receive_webhook(
                 (adapters, messaging, settings, service),
                 routes=routes,
                 rates=rates,
@@ -198,14 +225,14 @@ class UseCases:
                 schedule=messaging.schedule,
                 requests=adapters.requests,
                 request_run=request_run,
-                new_id=_new_id,
+                new_id=new_id,
                 guard=guard,
             ),
             control=control,
             control_robots=ControlRobots(
                 robots=adapters.robots, teams=adapters.teams, save=save_robot, executions=control
             ),
-            assign_databases=_assign_databases(
+            assign_databases=wiring.assign_databases(
                 (adapters, databases, settings, service), routes=routes, backlogs=backlogs, guard=guard, outages=outages
             ),
             backlogs=backlogs,
@@ -219,81 +246,18 @@ class UseCases:
                 share=shares.attachments,
                 limit=settings.attachment_limit,
                 clock=clock,
-                new_id=_new_id,
+                new_id=new_id,
             ),
             streams=OpenStreams(shares.streams),
             known_keys=KnownKeys(),
-            audit=RecordChanges(
-                log=adapters.audit, facts=messaging.audit_facts, clock=clock, new_id=_new_id, days=settings.audit_days
-            ),
+            audit=audit,
+            approvals=approvals.decide,
+            decide_by_link=approvals.by_link,
+            notify_manager=approvals.notify_manager,
+            read_recipient=approvals.read_recipient,
             ask=service.ask,
             live=service.live,
             bus=service.bus,
             clock=clock,
             heartbeat=settings.heartbeat,
         )
-
-
-def _receive_webhook(
-    given: tuple[Adapters, Messaging, Settings, Service],
-    *,
-    routes: Routes,
-    rates: RateLimiter,
-    backlogs: Backlogs,
-    guard: GuardInput,
-    secrets: TeamSecrets,
-) -> ReceiveWebhook:
-    adapters, messaging, settings, service = given
-    clock, at_once = service.runtime.clock, settings.webhooks_at_once
-    return ReceiveWebhook(
-        routes=routes,
-        rates=rates,
-        verify=VerifySender(secrets=secrets, cipher=adapters.cipher, clock=clock, service=service.name),
-        ingest=IngestEvent(
-            rates=rates, triggers=messaging.triggers, log=adapters.inbound, backlogs=backlogs, guard=guard
-        ),
-        answer=AnswerMessage(robots=adapters.robots, agents=messaging.agents, requests=adapters.requests, guard=guard),
-        log=adapters.inbound,
-        clock=clock,
-        new_id=_new_id,
-        posts=InFlightLimit(at_once),
-        messages=InFlightLimit(max(1, at_once // 10)),  # their answers take long
-    )
-
-
-def _assign_databases(
-    given: tuple[Adapters, Messaging, Settings, Service],
-    *,
-    routes: Routes,
-    backlogs: Backlogs,
-    guard: GuardInput,
-    outages: tuple[type[Exception], ...],
-) -> AssignDatabases:
-    adapters, messaging, settings, service = given
-    read = ReadChanges(
-        databases=adapters.databases,
-        leases=adapters.stream_leases,
-        routes=routes,
-        triggers=messaging.triggers,
-        backlogs=backlogs,
-        inbound=adapters.inbound,
-        secrets=adapters.operator_secrets,
-        own_databases=settings.own_databases,
-        clock=service.runtime.clock,
-        random=service.runtime.random,
-        service=service.name,
-        outages=outages,
-        guard=guard,
-    )
-    return AssignDatabases(
-        sources=adapters.sources,
-        leases=adapters.stream_leases,
-        read=read,
-        random=service.runtime.random,
-        owner=_new_id(),
-        service=service.name,
-    )
-
-
-def _new_id() -> str:
-    return str(uuid4())

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 from delivery_center.adapters.in_memory_deliveries import InMemoryDeliveries
@@ -66,6 +66,17 @@ class InMemoryMailCounts:
 
     async def give_back(self, team: str, day: date) -> None:
         self._counts[team, day] = max(0, self._counts[team, day] - 1)
+
+
+class InMemorySentNotices:
+    def __init__(self) -> None:
+        self.sent: dict[str, datetime] = {}
+
+    async def has(self, notice_id: str) -> bool:
+        return notice_id in self.sent
+
+    async def add(self, notice_id: str, at: datetime) -> None:
+        self.sent.setdefault(notice_id, at)
 
 
 class InMemoryFiles:
@@ -170,6 +181,7 @@ def in_memory(
     files: InMemoryFiles | None = None,
     suppressions: InMemorySuppressions | None = None,
     channels: Mapping[DeliveryType, Channel[Any]] | None = None,
+    notices: Channel[Any] | None = None,
 ) -> Adapters:
     """`channels` replace the scripted ones of email and webhooks."""
     stored = deliveries or InMemoryDeliveries()
@@ -187,4 +199,6 @@ def in_memory(
         texts=InlineTexts(),
         files=files or InMemoryFiles(),
         channels=scripted | dict(channels or {}),
+        notices=notices or ScriptedChannel(),
+        sent_notices=InMemorySentNotices(),
     )

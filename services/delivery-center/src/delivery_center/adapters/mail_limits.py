@@ -3,23 +3,36 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from email.headerregistry import Address
+from typing import Protocol
 
-from delivery_center.ports import MailCounts
 from rota_common.errors import Permanent, Transient
 
 ANY = "*"
 
 
+class MailCounts(Protocol):
+    """The mails of each team and day."""
+
+    async def take(self, team: str, day: date, most: int) -> bool:
+        """Count one more, unless the team has `most`. Raise Transient if the store is unavailable."""
+        ...
+
+    async def give_back(self, team: str, day: date) -> None:
+        """Count one less."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class MailLimits:
     """`senders`: the domains that a team's robots may send from; `*` is every team, or every domain. 0 as a number of
-    mails: no limit."""
+    mails: no limit. `setting` is the name of the one that says this number."""
 
     senders: Mapping[str, Sequence[str]] = field(default_factory=dict)
     recipients: int = 50
     mails_a_day: int = 1000
+    setting: str = "ROTA_MAILS_A_DAY"
 
     def allows_sender(self, team: str, address: Address) -> bool:
         domains = {domain.lower() for key in (team, ANY) for domain in self.senders.get(key, ())}
@@ -49,7 +62,7 @@ class DailyMails:
             return
         if not await self.counts.take(team, today, most):
             midnight = datetime.combine(today + timedelta(days=1), time(), tzinfo=UTC)
-            text = f"team {team} has sent {most} mails today, which is all that ROTA_MAILS_A_DAY allows"
+            text = f"team {team} has sent {most} mails today, which is all that {self.limits.setting} allows"
             raise Transient(f"{text}: tried again after midnight (UTC)", after=(midnight - at).total_seconds())
         try:
             yield

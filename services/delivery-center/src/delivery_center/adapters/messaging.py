@@ -4,6 +4,7 @@ from delivery_center.adapters.nats_executions import NatsExecutions
 from delivery_center.adapters.nats_feed_publisher import NatsFeedPublisher
 from delivery_center.adapters.nats_notify import NatsNotify
 from delivery_center.adapters.nats_process import NatsProcess
+from delivery_center.adapters.nats_recipients import NatsRecipients
 from delivery_center.adapters.nats_target_events import NatsTargetEvents
 from delivery_center.ports import Adapters, Messaging
 from delivery_center.settings import Settings
@@ -19,6 +20,7 @@ def over_bus(settings: Settings, service: Service, adapters: Adapters) -> Messag
         executions=NatsExecutions(service.ask),
         publisher=NatsFeedPublisher(service.publish, feed),
         target_events=NatsTargetEvents(service.publish),
+        recipients=NatsRecipients(service.ask),
         channels={
             DeliveryType.PROCESS: NatsProcess(service.bus, timeout=settings.attempt_timeout),
             DeliveryType.NOTIFY: NatsNotify(service.publish, adapters.subscriptions),

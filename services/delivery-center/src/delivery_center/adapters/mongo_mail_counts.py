@@ -11,8 +11,10 @@ KEPT_FOR = timedelta(days=2)
 
 
 class MongoMailCounts:
-    def __init__(self, database: Database) -> None:
-        self._counts = database["mail_counts"]
+    """`of` names what is counted: each has a collection of its own."""
+
+    def __init__(self, database: Database, of: str = "mail_counts") -> None:
+        self._counts = database[of]
 
     async def prepare(self) -> None:
         await self._counts.create_index("expires_at", name="kept", expireAfterSeconds=0)

@@ -8,15 +8,16 @@ from httpx import AsyncClient
 
 from delivery_center.adapters.aiosmtplib_email import AiosmtplibEmail, mail_server
 from delivery_center.adapters.httpx_webhook import HttpxWebhook, webhook_client
-from delivery_center.adapters.mail_limits import DailyMails, MailLimits
+from delivery_center.adapters.mail_limits import DailyMails, MailCounts, MailLimits
 from delivery_center.adapters.mail_message import Composer
 from delivery_center.adapters.mongo_counts import MongoCounts
 from delivery_center.adapters.mongo_deliveries import MongoDeliveries
 from delivery_center.adapters.mongo_mail_counts import MongoMailCounts
+from delivery_center.adapters.mongo_sent_notices import MongoSentNotices
 from delivery_center.adapters.mongo_subscriptions import MongoSubscriptions
 from delivery_center.adapters.mongo_suppressions import MongoSuppressions
 from delivery_center.adapters.mongo_targets import MongoTargets
-from delivery_center.ports import Adapters, Channel, Files, MailCounts, Suppressions
+from delivery_center.ports import Adapters, Channel, Files, Suppressions
 from delivery_center.settings import Settings
 from rota_common.bus.robots import Robots
 from rota_common.runtime.service import Service
@@ -28,7 +29,15 @@ from rota_common.team_secrets import TeamSecrets, asked_of_the_gateway
 from rota_common.urls import networks
 from rota_contracts.messages.delivery import DeliveryType
 
-Store = TypeVar("Store", MongoDeliveries, MongoMailCounts, MongoSubscriptions, MongoSuppressions, MongoTargets)
+Store = TypeVar(
+    "Store",
+    MongoDeliveries,
+    MongoMailCounts,
+    MongoSentNotices,
+    MongoSubscriptions,
+    MongoSuppressions,
+    MongoTargets,
+)
 
 
 def real(settings: Settings, service: Service, environ: Mapping[str, str]) -> Adapters:
@@ -38,6 +47,7 @@ def real(settings: Settings, service: Service, environ: Mapping[str, str]) -> Ad
     service.probe("mongo", connection.ping)
     suppressions = _prepared(service, MongoSuppressions(connection.database))
     counts = _prepared(service, MongoMailCounts(connection.database))
+    notice_counts = _prepared(service, MongoMailCounts(connection.database, of="notice_counts"))
     files = Attachments(service.bus)
     client = webhook_client()
     service.on_stop(client.aclose)
@@ -54,6 +64,8 @@ def real(settings: Settings, service: Service, environ: Mapping[str, str]) -> Ad
             DeliveryType.EMAIL: email_channel(settings, files, suppressions, counts, environ),
             DeliveryType.WEBHOOK: webhook_channel(settings, client, asked_of_the_gateway(service.ask)),
         },
+        notices=notice_channel(settings, files, suppressions, notice_counts, environ),
+        sent_notices=_prepared(service, MongoSentNotices(connection.database)),
         spans=receiver_of(settings),
     )
 
@@ -74,9 +86,24 @@ def email_channel(
     limits = MailLimits(
         senders=settings.mail_senders, recipients=settings.mail_recipients, mails_a_day=settings.mails_a_day
     )
+    return _mail(settings, files, suppressions, DailyMails(counts, limits), environ)
+
+
+def notice_channel(
+    settings: Settings, files: Files, suppressions: Suppressions, counts: MailCounts, environ: Mapping[str, str]
+) -> Channel[Any]:
+    limits = MailLimits(
+        senders=settings.mail_senders, recipients=1, mails_a_day=settings.notices_a_day, setting="ROTA_NOTICES_A_DAY"
+    )
+    return _mail(settings, files, suppressions, DailyMails(counts, limits), environ)
+
+
+def _mail(
+    settings: Settings, files: Files, suppressions: Suppressions, daily: DailyMails, environ: Mapping[str, str]
+) -> Channel[Any]:
     compose = Composer(
         files,
-        limits=limits,
+        limits=daily.limits,
         default_from=settings.default_from,
         templates=settings.mail_templates,
         limit=settings.mail_files_limit,
@@ -85,7 +112,7 @@ def email_channel(
         mail_server(settings.smtp_url, environ),
         compose,
         suppressions=suppressions,
-        daily=DailyMails(counts, limits),
+        daily=daily,
         timeout=settings.attempt_timeout,
         files_timeout=settings.mail_timeout,
     )

@@ -22,6 +22,9 @@ DECRYPTED_KEPT = 1024
 
 MAKE_ONE = "openssl rand -base64 32 | tr '+/' '-_'"
 FORM = "v2"
+SEALING, LINKS = b"rota sealed secrets v2", b"rota approval links v1"
+"""The uses that a key is derived for."""
+
 KEY_BYTES, NONCE_BYTES, ID_DIGITS = 32, 12, 12
 
 
@@ -48,8 +51,12 @@ class AesGcmCipher:
     def fingerprints(self) -> list[str]:
         return [key_fingerprint(key) for key in self._given.split(",") if key.strip()]
 
+    def derived(self, use: bytes) -> list[bytes]:
+        """Keys for another use, made of the same ones; the first one first."""
+        return [_derived(key, use) for key in self._raw]
+
     def _use(self, keys: str) -> None:
-        raw = [_raw(key.strip()) for key in keys.split(",") if key.strip()]
+        raw = self._raw = [_raw(key.strip()) for key in keys.split(",") if key.strip()]
         self._given = keys
         self._keys = {_key_id(key): AESGCM(_derived(key)) for key in raw}
         self._first = next(iter(self._keys), "")
@@ -105,9 +112,9 @@ def _raw(text: str) -> bytes:
     return key
 
 
-def _derived(key: bytes) -> bytes:
-    """A key of its own for this use: Fernet's is made of the same bytes."""
-    return HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=b"rota sealed secrets v2").derive(key)
+def _derived(key: bytes, use: bytes = SEALING) -> bytes:
+    """A key of its own for each use: Fernet's is made of the same bytes."""
+    return HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=use).derive(key)
 
 
 def _key_id(key: bytes) -> str:

@@ -7,11 +7,13 @@ from typing import Any
 from rota_common.clock import Clock, now
 from rota_common.testing.in_memory_stores import InMemoryAttachments
 from rota_common.testing.team_secrets import ForEveryTeam
-from trigger_gateway.adapters.encryption import AesGcmCipher
+from trigger_gateway.adapters.encryption import LINKS, AesGcmCipher
+from trigger_gateway.adapters.hmac_links import HmacLinks
 from trigger_gateway.adapters.in_memory_attachments import InMemoryAttachmentRecords
 from trigger_gateway.adapters.in_memory_audit import InMemoryAuditLog
 from trigger_gateway.adapters.in_memory_databases import InMemoryDatabases, InMemoryStreamLeases
 from trigger_gateway.adapters.in_memory_inbound_log import InMemoryInboundLog, InMemoryRateStore
+from trigger_gateway.adapters.in_memory_members import InMemoryMembers
 from trigger_gateway.adapters.in_memory_secrets import InMemorySecrets
 from trigger_gateway.adapters.in_memory_stores import (
     InMemoryDefinitions,
@@ -29,11 +31,13 @@ def in_memory(
     *, clock: Clock = now, given: Mapping[str, str] | None = None, secrets_key: str = "", **others: Any
 ) -> Adapters:
     """`given` are secrets that the operator gives every team; `others` replace single adapters by name."""
+    cipher = AesGcmCipher(secrets_key)
     made = Adapters(
         teams=InMemoryTeams(),
         keys=InMemoryKeys(),
         sources=InMemorySources(),
         robots=InMemoryRobots(),
+        members=InMemoryMembers(),
         definitions=InMemoryDefinitions(),
         inbound=InMemoryInboundLog(),
         rates=InMemoryRateStore(),
@@ -43,8 +47,9 @@ def in_memory(
         attachments=InMemoryAttachments(),
         attachment_records=InMemoryAttachmentRecords(),
         audit=InMemoryAuditLog(),
-        cipher=AesGcmCipher(secrets_key),
+        cipher=cipher,
         secrets=InMemorySecrets(),
         operator_secrets=OperatorFiles(None, ForEveryTeam(given or {})),
+        link_signer=HmacLinks(lambda: cipher.derived(LINKS)),
     )
     return replace(made, **others)

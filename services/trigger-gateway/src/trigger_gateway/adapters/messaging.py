@@ -2,6 +2,7 @@
 
 from rota_common.bus.room import NatsUsage
 from rota_common.runtime.service import Service
+from trigger_gateway.adapters.nats_approvals import NatsApprovals, NatsNotices
 from trigger_gateway.adapters.nats_audit import NatsAuditFacts
 from trigger_gateway.adapters.nats_definitions import NatsRobotEvents
 from trigger_gateway.adapters.nats_questions import NatsAgents, NatsExecutions, NatsSchedule
@@ -21,4 +22,6 @@ def messaging(service: Service) -> Messaging:
         agents=NatsAgents(service.ask),
         usage=NatsUsage(service.bus),
         audit_facts=NatsAuditFacts(service.bus, service.publish),
+        approvals=NatsApprovals(service.ask),
+        notices=NatsNotices(service.publish),
     )

@@ -6,11 +6,13 @@ from typing import Protocol
 from rota_common.runtime.service import Service
 from rota_common.stores.attachments import Attachments
 from rota_common.stores.mongo import Mongo
-from trigger_gateway.adapters.encryption import AesGcmCipher
+from trigger_gateway.adapters.encryption import LINKS, AesGcmCipher
+from trigger_gateway.adapters.hmac_links import HmacLinks
 from trigger_gateway.adapters.mongo_attachments import MongoAttachmentRecords
 from trigger_gateway.adapters.mongo_audit import MongoAuditLog
 from trigger_gateway.adapters.mongo_changes import MongoChanges
 from trigger_gateway.adapters.mongo_inbound_log import MongoInboundLog
+from trigger_gateway.adapters.mongo_members import MongoMembers
 from trigger_gateway.adapters.mongo_rates import MongoRateStore
 from trigger_gateway.adapters.mongo_requests import MongoRequests
 from trigger_gateway.adapters.mongo_robots import MongoRobots
@@ -33,16 +35,17 @@ def real(
     settings: Settings, service: Service, *, team_secrets: Mapping[str, Mapping[str, str]] | None = None
 ) -> Adapters:
     """Prepared when `service` starts, flushed and closed when it stops."""
-    clock = service.runtime.clock
+    clock, cipher = service.runtime.clock, _cipher(settings)
     mongo = Mongo.of(settings, "gateway")
     keys, sources, robots = MongoKeys(mongo.database), MongoSources(mongo.database), MongoRobots(mongo.database)
     rates, requests = MongoRateStore(mongo.database), MongoRequests(mongo.database, clock)
     inbound = MongoInboundLog(mongo.database, service=service.name)
-    audit = MongoAuditLog(mongo.database)
+    audit, members = MongoAuditLog(mongo.database), MongoMembers(mongo.database)
     files = MongoAttachmentRecords(mongo.database)
     secrets = MongoSecrets(mongo.database)
     leases = MongoStreamLeases(mongo.database, clock, lease=settings.reading_lease)
-    indexed: tuple[_Collection, ...] = (robots, sources, keys, inbound, rates, requests, leases, files, audit, secrets)
+    stores = (robots, members, sources, keys, inbound, rates, requests, leases, files, audit, secrets)
+    indexed: tuple[_Collection, ...] = stores
     for collection in indexed:
         service.on_start(collection.prepare)
     service.on_stop(inbound.flush)
@@ -53,6 +56,7 @@ def real(
         keys=keys,
         sources=sources,
         robots=robots,
+        members=members,
         definitions=NatsDefinitions(service.bus),
         inbound=inbound,
         rates=rates,
@@ -62,9 +66,10 @@ def real(
         attachments=Attachments(service.bus),
         attachment_records=files,
         audit=audit,
-        cipher=_cipher(settings),
+        cipher=cipher,
         secrets=secrets,
         operator_secrets=OperatorFiles(settings.secrets_dir, team_secrets),
+        link_signer=HmacLinks(lambda: cipher.derived(LINKS)),
     )
 
 

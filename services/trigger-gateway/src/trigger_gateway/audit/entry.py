@@ -15,7 +15,7 @@ UNAUDITED = frozenset({"trigger", "check_clock", "replay_execution"})
 
 NAMES = (
     *("member_id", "rev", "key_id", "role", "name", "file_id", "replay_id", "execution_id", "retry_of", "team_id"),
-    "subject",
+    *("subject", "approval_id", "tool", "decision"),
 )
 """Fields of answers that name what was changed."""
 

@@ -8,6 +8,8 @@ from fastapi import FastAPI
 from starlette.routing import Route
 
 from trigger_gateway.http import (
+    approval_links,
+    approvals,
     attachments,
     audit,
     callbacks,
@@ -21,6 +23,7 @@ from trigger_gateway.http import (
     files,
     interventions,
     knowledge,
+    members,
     quarantine,
     retries,
     robots,
@@ -41,7 +44,8 @@ from trigger_gateway.use_cases import UseCases
 
 ROUTERS = (
     webhooks.router,
-    *(teams.admin, teams.team_keys, secrets.router, secrets.admin, sources.router, robots.router, files.router),
+    *(teams.admin, teams.team_keys, secrets.router, secrets.admin, members.router),
+    *(sources.router, robots.router, files.router),
     *(
         runs.router,
         events.router,
@@ -55,6 +59,7 @@ ROUTERS = (
         dead_letters.router,
     ),
     *(knowledge.router, subscriptions.router, clock.router, callbacks.router, attachments.router),
+    *(approvals.router, approval_links.router),
     *(deliveries.router, targets.router, suppressions.router, contracts.router, audit.router, audit.admin),
 )
 

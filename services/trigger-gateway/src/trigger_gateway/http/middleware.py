@@ -12,12 +12,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rota_common.runtime.logs import logger
 from rota_contracts.messages.callback import callback_path
+from trigger_gateway.approvals.link import PATH as APPROVALS
 from trigger_gateway.http.errors import error_response, framework_error
 
 HEADER = b"x-request-id"
 CALLBACKS = callback_path("")
 
-OPEN = ("/v1/hooks/", "/v1/callbacks/")
+OPEN = ("/v1/hooks/", "/v1/callbacks/", APPROVALS)
 """Paths without authentication."""
 
 OPEN_LIMIT = 65_536
@@ -64,9 +65,9 @@ class RequestLog:
 
 
 def _path(scope: Scope) -> str:
-    """The path without a callback's id: the id is enough to answer it, and logs have many readers."""
+    """The path without a callback's id or the token of a link: each is enough to use it, and logs have many readers."""
     path = str(scope["path"])
-    return f"{CALLBACKS}…" if path.startswith(CALLBACKS) else path
+    return next((f"{opened}…" for opened in (CALLBACKS, APPROVALS) if path.startswith(opened)), path)
 
 
 def _request_id(scope: Scope) -> str:

@@ -32,6 +32,7 @@ AWAY: tuple[type[Exception], ...] = (Transient, *OUTAGES)
 _SHOWN = {
     *("validation.completed", "learning.completed", "activity.observed", "plan.changed", "notification.posted"),
     *("robot.failed", "robot.recovered", "target.disabled", "target.enabled"),
+    *("approval.requested", "approval.decided"),
     *(f"delivery.{verb}" for verb in ("completed", "attempted", "settled", "failed")),
 }
 
@@ -116,14 +117,14 @@ async def _events(
 
 
 def shown_channels() -> list[Channel[Any]]:
-    """Triggers, plans, executions, notifications, robots' errors, disabled and enabled targets, and the results of
-    validation, delivery and learning; no requests between services."""
+    """Triggers, plans, executions, approvals, notifications, robots' errors, disabled and enabled targets, and the
+    results of validation, delivery and learning; no requests between services."""
     return [c for name, c in CHANNELS.items() if name in _SHOWN or name.startswith(("trigger.", "execution."))]
 
 
 def execution_of(payload: Payload) -> str | None:
     """The execution of an event; of a trigger, the execution that it will start."""
-    for owner in (payload, getattr(payload, "context", None)):
+    for owner in (payload, *(getattr(payload, part, None) for part in ("context", "approval"))):
         if (found := getattr(owner, "execution_id", None)) is not None:
             return str(found)
     trigger_id = getattr(payload, "trigger_id", None)

@@ -7,14 +7,14 @@ harmless, because a creation whose success was never reported may be repeated, a
 no new `rev`.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_contracts.ids import derived_id
-from rota_contracts.robots.robot import Robot, RobotStatus
+from rota_contracts.robots.robot import Robot, RobotDefinition, RobotStatus
 from trigger_gateway.problems import Conflict, StoredNotApplied
 from trigger_gateway.robots.find_robot import find_robot
 from trigger_gateway.robots.ports import RobotRecords
@@ -27,6 +27,11 @@ TRIES = 5
 """Attempts while others change the robot concurrently."""
 
 Edit = Callable[[Robot], Robot]
+Check = Callable[[str, RobotDefinition, Robot | None], Awaitable[None]]
+"""Takes the team, the definition that is to be stored, and the robot as it is stored. Raises what refuses it."""
+
+
+async def check_nothing(team: str, wanted: RobotDefinition, stored: Robot | None) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +42,7 @@ class SaveRobot:
     clock: Clock
     new_id: Callable[[], str]
     allow: Allow = allow_all
+    check: Check = check_nothing
 
     async def create(self, team: str, raw: Mapping[str, Any], *, key: str | None = None) -> Robot:
         """`key` is the request's idempotency key: a repeat gets the same generated member_id.
@@ -46,6 +52,7 @@ class SaveRobot:
         wanted = definition(raw)
         member = wanted.member_id or self._generated(team, key)
         robot = Robot.model_validate({**wanted.model_dump(), "member_id": member, "team_id": team})
+        await self.check(team, wanted, None)
         self.sync.check()
         for _ in range(TRIES):
             existing = await self.records.find(team, member)
@@ -94,6 +101,7 @@ class SaveRobot:
         for _ in range(TRIES):
             record = await find_robot(self.records, team, member)
             robot, now = edit(record.robot), self.clock()
+            await self.check(team, robot, record.robot)
             health_at = now if sets_health and not record.health_known_at(now) else record.health_at
             if same(robot, record.robot):
                 if health_at in (None, record.health_at) or await self.records.note_health(record, health_at):

@@ -4,6 +4,7 @@ Reports arrive in any order, late and more than once. The newest instant wins, a
 a report, so an old failure neither comes back nor undoes the owner's change.
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -20,20 +21,27 @@ TRIES = 5
 """Attempts while others change the robot concurrently."""
 
 
+async def notify_nothing(event: Event[RobotFailedV1] | Event[RobotRecoveredV1]) -> None: ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class TrackRobotHealth:
     records: RobotRecords
     sync: SyncRobots
     clock: Clock
+    notify_failed: Callable[[Event[RobotFailedV1]], Awaitable[None]] = notify_nothing
+    notify_recovered: Callable[[Event[RobotRecoveredV1]], Awaitable[None]] = notify_nothing
 
     async def on_failed(self, event: Event[RobotFailedV1]) -> None:
         fact = event.data
         error = RunFailure(execution_id=fact.execution_id, message=fact.message, at=fact.at)
         await self._track(fact.team_id, fact.member_id, error, fact.at)
+        await self.notify_failed(event)
 
     async def on_recovered(self, event: Event[RobotRecoveredV1]) -> None:
         fact = event.data
         await self._track(fact.team_id, fact.member_id, None, fact.at)
+        await self.notify_recovered(event)
 
     async def _track(self, team: str, member: str, error: RunFailure | None, at: datetime) -> None:
         """Raise Transient when others keep changing the robot. A saved change that can't be published now is swept."""

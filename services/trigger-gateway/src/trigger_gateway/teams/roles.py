@@ -29,14 +29,14 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
             "list_suppressions",
             "get_attachment",
         ),
-        *("list_files", "read_file"),
+        *("list_files", "read_file", "list_approvals", "read_approval"),
         "list_secrets",  # their names
     ),
     Role.MEMBER: (
         *("trigger", "intervene", "replay_execution", "retry_execution", "retry_executions", "search"),
         *("pause_execution", "resume_execution", "stop_execution"),
-        *("release_quarantined", "drop_quarantined"),
         *("replay_delivery", "replay_deliveries", "retry_delivery", "retry_deliveries"),
+        *("list_members", "read_member"),
         *("put_attachment", "delete_attachment", "write_file", "delete_file"),
         *("subscribe", "unsubscribe"),  # under the key's own name; others' are an admin's: http/subscriptions.py
     ),
@@ -44,6 +44,8 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
         *("create_robot", "replace_robot", "change_robot", "delete_robot"),
         *("pause_robot", "resume_robot", "stop_robot", "pause_team", "resume_team", "stop_team"),
         *("create_source", "change_source", "delete_source", "put_secret", "delete_secret"),
+        *("create_member", "change_member", "delete_member"),
+        *("decide_approval", "release_quarantined", "drop_quarantined"),
         *("enable_target", "disable_target", "suppress", "unsuppress"),
         *("put_entry", "put_entries", "remove_entry", "remove_collection", "read_audit"),
     ),

@@ -50,6 +50,7 @@ class Shares:
     """The shares of each team. `streams` are those that are open at one replica."""
 
     robots: Share
+    members: Share
     sources: Share
     databases: Share
     attachments: Share

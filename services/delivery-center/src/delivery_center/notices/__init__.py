@@ -1,0 +1,1 @@
+"""Notices: mails to members about robots, which the gateway requests."""

@@ -1,0 +1,92 @@
+"""Notices: mailed once, to where the gateway says at that moment."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from delivery_center.adapters.in_memory import InMemoryRobots, InMemorySentNotices, ScriptedChannel
+from delivery_center.notices.send_notice import SendNotice
+from rota_common.errors import Transient
+from rota_common.testing.chaos import twice
+from rota_contracts.envelope import Event
+from rota_contracts.messages.notice import NoticeRequestedV1, ReadRecipient, RecipientReply
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+CLOSING = "Look at it: <https://rota.example/v1/approvals/token>"
+GIVEN: dict[str, Any] = {
+    "team_id": "acme",
+    "member_id": "ann",
+    "notice_id": "n1",
+    "recipient": "boss",
+    "subject": "Approval required: crm.delete_lead (Ann)",
+    "text": "A call waits.\n",
+    "approval_id": "a1",
+    "arguments_sha256": "8f" * 32,
+    "until": NOON + timedelta(days=3),
+}
+
+
+class ScriptedRecipients:
+    def __init__(self, reply: RecipientReply) -> None:
+        self.reply = reply
+        self.asked: list[ReadRecipient] = []
+
+    async def read(self, asked: ReadRecipient) -> RecipientReply:
+        self.asked.append(asked)
+        return self.reply
+
+
+class Harness:
+    def __init__(self, *robots: Any, script: tuple[Exception, ...] = ()) -> None:
+        self.now = NOON
+        self.mail = ScriptedChannel(*script)
+        self.sent = InMemorySentNotices()
+        self.recipients = ScriptedRecipients(RecipientReply(email="boss@acme.example", closing=CLOSING))
+        self.send = SendNotice(
+            recipients=self.recipients,
+            sent=self.sent,
+            robots=InMemoryRobots(*robots),
+            mail=self.mail,
+            clock=lambda: self.now,
+        )
+
+    async def handle(self, **fields: Any) -> None:
+        notice = NoticeRequestedV1.model_validate(GIVEN | fields)
+        await twice(self.send)(Event("f1", "notice.requested", "trigger-gateway", NOON, notice))
+
+
+async def test_a_notice_is_mailed_once_with_the_end_that_the_gateway_gives(robot: Any) -> None:  # TG-54
+    harness = Harness(robot(display_name="Ann"))
+    await harness.handle()
+    [outgoing] = harness.mail.sent
+    assert outgoing.delivery_id == "n1"
+    assert outgoing.content.summary == "Approval required: crm.delete_lead (Ann)"
+    assert outgoing.body == f"A call waits.\n\n{CLOSING}\n"
+    assert outgoing.robot.display_name == "Ann"
+    asked = harness.recipients.asked[0]
+    assert (asked.team_id, asked.recipient, asked.approval_id) == ("acme", "boss", "a1")
+
+
+async def test_a_member_who_is_gone_gets_nothing() -> None:
+    harness = Harness()
+    harness.recipients.reply = RecipientReply()
+    await harness.handle()
+    assert harness.mail.sent == []
+
+
+async def test_a_notice_is_not_sent_after_its_time() -> None:
+    harness = Harness()
+    harness.now = NOON + timedelta(days=3)
+    await harness.handle()
+    assert (harness.mail.sent, harness.recipients.asked) == ([], [])
+
+
+async def test_a_mail_that_failed_is_sent_again_with_the_same_id() -> None:
+    harness = Harness(script=(Transient("the mail server is away"),))
+    with pytest.raises(Transient):
+        await harness.handle()
+    assert harness.sent.sent == {}
+    await harness.handle()
+    assert [each.delivery_id for each in harness.mail.sent] == ["n1", "n1"]
+    assert list(harness.sent.sent) == ["n1"]

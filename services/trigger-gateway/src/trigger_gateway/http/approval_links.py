@@ -1,0 +1,93 @@
+"""Links of mails about approvals: GET shows the call and changes nothing, POST decides. The token is the authority."""
+
+from typing import Annotated
+from urllib.parse import parse_qs
+
+from fastapi import Path, Request, Response
+from fastapi.responses import HTMLResponse
+
+from rota_common.errors import Transient
+from rota_contracts.messages.approval import Decision
+from trigger_gateway.approvals.notice_texts import outcome
+from trigger_gateway.http.approval_page import approval_page, message_page
+from trigger_gateway.http.auth_routes import counted_router
+from trigger_gateway.http.client_ip import client_ip
+from trigger_gateway.http.dependencies import UseCasesDep
+from trigger_gateway.http.errors import RETRY_AFTER_S, STATUS
+from trigger_gateway.problems import FieldProblem, Invalid, Problem
+from trigger_gateway.use_cases import UseCases
+
+router = counted_router("approvals")
+
+FORM = "application/x-www-form-urlencoded"
+BY_LINK = {Decision.APPROVE.value: Decision.APPROVE, Decision.DENY.value: Decision.DENY}
+"""`always` is about more than the arguments that the page shows."""
+
+FORGED = "link_invalid"
+TAKES = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            FORM: {
+                "schema": {
+                    "type": "object",
+                    "required": ["decision"],
+                    "properties": {"decision": {"type": "string", "enum": list(BY_LINK)}},
+                }
+            }
+        },
+    }
+}
+
+Token = Annotated[str, Path(description="from the mail")]
+
+
+@router.get("/approvals/{token}", summary="Show a call that waits, by a mailed link", response_class=HTMLResponse)
+async def show_approval_link(token: Token, request: Request, use: UseCasesDep) -> Response:
+    """Changes nothing: programs that scan mail open links."""
+    address = client_ip(request, use.trusted_proxies)
+    use.rates.check_failed_keys(address)
+    try:
+        return approval_page(await use.decide_by_link.open(token))
+    except (Problem, Transient) as error:
+        return await _refused(use, error, address)
+
+
+@router.post(
+    "/approvals/{token}",
+    summary="Approve or deny a call by a mailed link",
+    response_class=HTMLResponse,
+    openapi_extra=TAKES,
+)
+async def use_approval_link(token: Token, request: Request, use: UseCasesDep) -> Response:
+    address = client_ip(request, use.trusted_proxies)
+    use.rates.check_failed_keys(address)
+    try:
+        decision = _decision(request.headers.get("content-type", ""), await request.body())
+        decided = await use.decide_by_link.decide(
+            token, decision, request_id=str(request.state.request_id), address=address
+        )
+    except (Problem, Transient) as error:
+        return await _refused(use, error, address)
+    return message_page(200, "Thank you", outcome(decided.approval))
+
+
+def _decision(content_type: str, body: bytes) -> Decision:
+    given: list[str] = []
+    if content_type.partition(";")[0].strip().lower() == FORM and body.isascii():
+        given = parse_qs(body.decode(), max_num_fields=5).get("decision", [])
+    if len(given) != 1 or given[0] not in BY_LINK:
+        problem = FieldProblem("decision", f"expected {' or '.join(BY_LINK)}, as the page sends it")
+        raise Invalid("invalid_request", "expected a decision: approve or deny", fields=[problem])
+    return BY_LINK[given[0]]
+
+
+async def _refused(use: UseCases, error: Problem | Transient, address: str) -> Response:
+    """A forged link counts as an unknown key of this address."""
+    if isinstance(error, Transient):
+        answer = message_page(503, "Not now", f"{error}: nothing is known to have changed, try again")
+        answer.headers["retry-after"] = str(RETRY_AFTER_S)
+        return answer
+    if error.code == FORGED:
+        await use.rates.failed_key(address)
+    return message_page(STATUS[type(error)], "Nothing was changed", error.message)

@@ -1,0 +1,1 @@
+"""Members who are people: they manage robots, and get notices about them."""

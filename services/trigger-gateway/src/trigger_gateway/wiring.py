@@ -1,0 +1,114 @@
+"""The wiring of use cases that have many parts."""
+
+from dataclasses import dataclass
+from uuid import uuid4
+
+from rota_common.runtime.service import Service
+from rota_common.team_secrets import TeamSecrets
+from trigger_gateway.approvals.decide_approvals import DecideApprovals
+from trigger_gateway.approvals.decide_by_link import DecideByLink
+from trigger_gateway.approvals.link import ApprovalLinks
+from trigger_gateway.approvals.notify_manager import NotifyManager
+from trigger_gateway.approvals.read_recipient import ReadRecipient
+from trigger_gateway.audit.record_changes import RecordChanges
+from trigger_gateway.databases.assign_databases import AssignDatabases
+from trigger_gateway.databases.read_changes import ReadChanges
+from trigger_gateway.ports import Adapters, Messaging
+from trigger_gateway.robots.routes import Routes
+from trigger_gateway.runs.backlogs import Backlogs
+from trigger_gateway.runs.guard_input import GuardInput
+from trigger_gateway.settings import Settings
+from trigger_gateway.sources.verify_sender import VerifySender
+from trigger_gateway.webhooks.answer_message import AnswerMessage
+from trigger_gateway.webhooks.ingest_event import IngestEvent
+from trigger_gateway.webhooks.rate_limits import RateLimiter
+from trigger_gateway.webhooks.receive_webhook import InFlightLimit, ReceiveWebhook
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApprovalCases:
+    """Everything about approvals."""
+
+    decide: DecideApprovals
+    by_link: DecideByLink
+    notify_manager: NotifyManager
+    read_recipient: ReadRecipient
+
+
+def approval_cases(
+    adapters: Adapters, messaging: Messaging, settings: Settings, service: Service, *, audit: RecordChanges
+) -> ApprovalCases:
+    clock, members, robots = service.runtime.clock, adapters.members, adapters.robots
+    links = ApprovalLinks(signer=adapters.link_signer, base_url=settings.public_url)
+    decide = DecideApprovals(approvals=messaging.approvals)
+    return ApprovalCases(
+        decide=decide,
+        by_link=DecideByLink(links=links, members=members, robots=robots, approvals=decide, audit=audit, clock=clock),
+        notify_manager=NotifyManager(members=members, robots=robots, notices=messaging.notices, clock=clock),
+        read_recipient=ReadRecipient(members=members, robots=robots, links=links),
+    )
+
+
+def receive_webhook(
+    given: tuple[Adapters, Messaging, Settings, Service],
+    *,
+    routes: Routes,
+    rates: RateLimiter,
+    backlogs: Backlogs,
+    guard: GuardInput,
+    secrets: TeamSecrets,
+) -> ReceiveWebhook:
+    adapters, messaging, settings, service = given
+    clock, at_once = service.runtime.clock, settings.webhooks_at_once
+    return ReceiveWebhook(
+        routes=routes,
+        rates=rates,
+        verify=VerifySender(secrets=secrets, cipher=adapters.cipher, clock=clock, service=service.name),
+        ingest=IngestEvent(
+            rates=rates, triggers=messaging.triggers, log=adapters.inbound, backlogs=backlogs, guard=guard
+        ),
+        answer=AnswerMessage(robots=adapters.robots, agents=messaging.agents, requests=adapters.requests, guard=guard),
+        log=adapters.inbound,
+        clock=clock,
+        new_id=new_id,
+        posts=InFlightLimit(at_once),
+        messages=InFlightLimit(max(1, at_once // 10)),  # their answers take long
+    )
+
+
+def assign_databases(
+    given: tuple[Adapters, Messaging, Settings, Service],
+    *,
+    routes: Routes,
+    backlogs: Backlogs,
+    guard: GuardInput,
+    outages: tuple[type[Exception], ...],
+) -> AssignDatabases:
+    adapters, messaging, settings, service = given
+    read = ReadChanges(
+        databases=adapters.databases,
+        leases=adapters.stream_leases,
+        routes=routes,
+        triggers=messaging.triggers,
+        backlogs=backlogs,
+        inbound=adapters.inbound,
+        secrets=adapters.operator_secrets,
+        own_databases=settings.own_databases,
+        clock=service.runtime.clock,
+        random=service.runtime.random,
+        service=service.name,
+        outages=outages,
+        guard=guard,
+    )
+    return AssignDatabases(
+        sources=adapters.sources,
+        leases=adapters.stream_leases,
+        read=read,
+        random=service.runtime.random,
+        owner=new_id(),
+        service=service.name,
+    )
+
+
+def new_id() -> str:
+    return str(uuid4())

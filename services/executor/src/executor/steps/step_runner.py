@@ -9,7 +9,7 @@ from typing import assert_never
 from executor.agents.connectors import Connector
 from executor.agents.facts import facts
 from executor.agents.prompt_files import Agent, Agents
-from executor.agents.prompts import for_phase, for_task, phase_frame, task_frame
+from executor.agents.prompts import for_phase, for_task, phase_frame, schema_of, task_frame
 from executor.domain.answers.understand import understand
 from executor.domain.conversation.ask_person import ASK_PERSON
 from executor.domain.conversation.chat import ModelReply, Tool
@@ -176,7 +176,8 @@ class StepRunner:
         messages = for_phase(run, phase, agent, agent_id, texts, shown, about=about, model=connector.model)
         messages = await self._with_media(run, messages, connector, phase)
         known = facts(run, phase, tools=tools)
-        prompt = Prompt(messages, connector, agent.timeout, step.step_id, agent.options, known)
+        form = schema_of(run, phase, texts) if self.agents.is_built_in(agent) else None
+        prompt = Prompt(messages, connector, agent.timeout, step.step_id, agent.options, known, schema=form)
         asked = await InWindow(run, step, model, connector, self.hooks).ask(prompt, mark=phase_frame(run, phase).mark)
         if not isinstance(asked, tuple):
             return StepResult(asked)

@@ -111,7 +111,7 @@ def runner(talk: Talk, folder: Path) -> StepRunner:
         merge_goals=unused,
         gather_situation=unused,
         compact=CompactConversation(models=models, blobs=blobs),
-        show_media=ShowMedia(files=InMemoryFiles()),
+        show_media=ShowMedia(files=InMemoryFiles(), web=_unused()),
         publish_piece=unused,
         calls=CallRunner(blobs=blobs, real=tools, recording=Toolset(RecordingTools({}), RecordingProcesses())),
     )

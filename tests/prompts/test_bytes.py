@@ -15,6 +15,8 @@ from tests.prompts.questions import QUESTIONS, Asker
 WRITE = "ROTA_WRITE_PROMPTS"
 """Set in the environment, the snapshots are written anew; their difference is to be read like code."""
 
+pytestmark = pytest.mark.integration
+
 FORMS = ("openai", "anthropic")
 
 

@@ -16,7 +16,8 @@ OnText = Callable[[str], Awaitable[None]]
 class Prompt:
     """One call of a model, which may answer with calls of `tools`. `step_id` is the same whenever this very call is
     repeated. `facts`: the messages' content as data, which only rehearsal reads. `on_text`: gets the text bit by bit
-    as it is written, of connectors that stream. `schema`: of the answer, as a JSON Schema, for connectors that take it."""
+    as it is written, of connectors that stream. `schema`: the answer's, as a JSON Schema, for connectors that take it.
+    """
 
     messages: Sequence[Message]
     connector: Connector

@@ -9,7 +9,7 @@ from typing import Protocol
 from executor.domain.conversation.chat import Tool
 from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.situation.recent import RecentRuns
-from executor.file_ports import Blobs, Files
+from executor.file_ports import Blobs, Files, WebPictures
 from executor.hook_port import Hook
 from executor.model_port import Model
 from executor.spending.budget_port import Budget, Prices
@@ -269,6 +269,7 @@ class Adapters:
     calls: Calls
     blobs: Blobs
     files: Files
+    pictures: WebPictures
     robots: Robots
     model: Model
     rehearsal: Model

@@ -60,7 +60,7 @@ from rota_common.errors import Permanent, Transient
 from rota_common.material import frame_of
 from rota_contracts.messages.execution import Task
 from rota_contracts.messages.text import Text
-from rota_contracts.messages.trigger import Message
+from rota_contracts.messages.trigger import ExecutorMode, Message
 from rota_contracts.messages.usage import ModelCall
 from rota_contracts.robots.robot import Phase
 
@@ -272,7 +272,10 @@ class StepRunner:
             return step[0] != "task" or any(self._can(run, name, capability) for name in assistants(run.robot))
 
         team, frame = run.execution.team_id, frame_of(run.id, *step)
-        return await self.show_media(messages, connector, team=team, frame=frame, elsewhere=elsewhere)
+        standard = run.execution.executor_mode is ExecutorMode.STANDARD
+        return await self.show_media(
+            messages, connector, team=team, run_id=run.id, frame=frame, elsewhere=elsewhere, fetches=standard
+        )
 
     def _can(self, run: Run, name: str, capability: str) -> bool:
         """An assistant that can't be asked at all can't do it either."""

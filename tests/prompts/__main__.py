@@ -15,6 +15,7 @@ from tests.prompts.mutants import mutants
 TESTS = (
     "services/executor/tests/test_prompt_sections.py",
     "services/executor/tests/test_prompts.py",
+    "services/executor/tests/test_prompt_words.py",
     "services/executor/tests/test_context_files.py",
     "services/executor/tests/test_text_tools.py",
     "services/validator/tests/test_prompts.py",

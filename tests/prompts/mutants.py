@@ -1,11 +1,10 @@
-"""Mutants of prompts: each lacks one section, one line of a form, or one line of a built-in agent's file."""
+"""Mutants of prompts: each lacks one section or one line of a text."""
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from inspect import getmembers, isfunction
-from string import Template
 from types import ModuleType
 from typing import Any
 
@@ -60,6 +59,8 @@ def _sections() -> Iterator[Mutant]:
     for kind, names in METHODS:
         for name in names:
             yield Mutant(f"{kind.__module__}.{kind.__name__}.{name}", partial(setattr, kind, name, _nothing))
+    for path in sorted(prompt_files.BUILT_IN.glob("*.md")):
+        yield Mutant(path.name, partial(_without_words_of, path.stem))
     for wish in prompts.WISHES:
         yield Mutant(f"{prompts.__name__}.WISHES[{wish}]", partial(prompts.WISHES.__setitem__, wish, ""))
 
@@ -69,10 +70,6 @@ def _lines() -> Iterator[Mutant]:
         for name in names:
             for number, line in enumerate(getattr(module, name).splitlines()):
                 yield Mutant(f"{module.__name__}.{name}: {line}", partial(_without_line, module, name, number))
-    for path in sorted(prompt_files.BUILT_IN.glob("*.md")):
-        _, text = prompt_files._halves(path.stem, path.read_text(encoding="utf-8"))
-        for line in filter(str.strip, text.splitlines()):
-            yield Mutant(f"{path.name}: {line}", partial(_without_line_of_file, path.stem, line))
 
 
 def _nothing(*_: Any, **__: Any) -> str:
@@ -92,11 +89,11 @@ def _without_line(module: ModuleType, name: str, number: int) -> None:
     setattr(module, name, "\n".join([*lines[:number], *lines[number + 1 :]]))
 
 
-def _without_line_of_file(agent_id: str, line: str) -> None:
+def _without_words_of(agent_id: str) -> None:
+    """The file of a built-in agent, empty but for its front matter."""
     whole = prompt_files.Agent.system_prompt
 
     def without(agent: prompt_files.Agent, values: dict[str, str]) -> str:
-        kept = replace(agent, prompt=Template(agent.prompt.template.replace(line, "")))
-        return whole(kept if agent.id == agent_id else agent, values)
+        return "" if agent.id == agent_id else whole(agent, values)
 
     setattr(prompt_files.Agent, "system_prompt", without)  # noqa: B010  # a method

@@ -11,7 +11,7 @@ from typing import Any
 
 from services.executor.tests.fixtures import at, new_run
 from services.executor.tests.harness import NOTE, StepHarness, calls
-from services.executor.tests.prompt_kinds import LOOKS_UP, run_at, run_at_task
+from services.executor.tests.prompt_kinds import LOOKS_UP, run_at, run_at_task, run_of_a_plain
 
 from executor.adapters.in_memory import InMemoryCalls, ScriptedModel
 from executor.adapters.in_memory_runs import InMemoryRuns
@@ -45,7 +45,6 @@ AGENT_FILES = {
     "ada/USER.md": "Your reader is in Porto.",
 }
 ROUND = calls(("crm__lookup", {"name": "Globex"}), ("crm__lookup", {"name": "Initech"}), text="Both at once.")
-PLAIN = a_robot(config={"identity": {"role": "Clerk", "duties": ["Answer requests"], "rules": ["Be brief"]}})
 CALLER = a_robot(config={"resources": {"agents": ["experts.writer", "ada"]}})
 HOUR = timedelta(hours=1)
 OWNER = {"team_id": TEAM, "member_id": MEMBER}
@@ -182,8 +181,8 @@ QUESTIONS: dict[str, Callable[[Asker], Awaitable[None]]] = {
     "run_after_calls": lambda ask: ask.step(run_at_task(), ROUND),
     "run_after_calls_in_text": lambda ask: ask.step(run_at_task(), ROUND, tool_calls=False),
     "run_of_a_folder": lambda ask: ask.step(run_at_task(executor_id="ada")),
-    "run_of_a_plain_request": lambda ask: ask.step(at(RunTurn, run=new_run("human", robot=PLAIN))),
-    "run_of_a_single_duty": lambda ask: ask.step(at(RunTurn, run=new_run("event", robot=PLAIN))),
+    "run_of_a_plain_request": lambda ask: ask.step(run_of_a_plain("human")),
+    "run_of_a_single_duty": lambda ask: ask.step(run_of_a_plain("event")),
     "summary": lambda ask: ask.sum_up(run_at_task(), ROUND),
     "delivery": lambda ask: ask.step(run_at(Phase.DELIVERY, "human")),
     "validation": lambda ask: ask.call(_validation()),

@@ -10,6 +10,7 @@ from executor.agents.prompt_files import Agents
 from executor.agents.prompts import for_phase, for_task, system
 from executor.domain.conversation.chat import Tool
 from executor.domain.outcomes import Recalled
+from executor.domain.planning import plain_request
 from executor.domain.run import Run, Situation
 from rota_common.testing.samples import NOON, a_robot
 from rota_contracts.messages.execution import InspirationReport, TaskStatus
@@ -33,6 +34,7 @@ ROBOT = a_robot(
     },
     system_prompt="Mind the tone.",
 )
+PLAIN = a_robot(config={"identity": {"role": "Clerk", "duties": ["Answer requests"], "rules": ["Be brief"]}})
 SCHEMA = {"properties": {"name": {"type": "string"}, "year": {"type": "integer"}}, "required": ["name"]}
 LOOKS_UP = Tool(LOOKUP.name, LOOKUP.server, LOOKUP.tool, LOOKUP.description, SCHEMA, idempotent=True)
 ABOUT = {"experts.writer": "writes letters and reports"}
@@ -78,6 +80,16 @@ def run_at_task(**fields: Any) -> Run:
     """A run about to ask an assistant."""
     given: dict[str, Any] = {"args": ["formal"], "expected_output": "two pages", "description": "Write the offer"}
     return full(with_tasks(a_task(1, **(given | fields)), robot=ROBOT, run=new_run("human", robot=ROBOT)))
+
+
+def run_of_a_plain(type: str) -> Run:
+    """A run about to ask an assistant, whose request or single duty needed no plan."""
+    run = new_run(type, robot=PLAIN)
+    for phase in (Phase.GOALS, Phase.TASKS):
+        ready = plain_request.answer(at(phase, run=run), phase, {})
+        assert ready is not None
+        run = with_outcome(at(phase, run=run), ready)
+    return run
 
 
 def task() -> list[Message]:

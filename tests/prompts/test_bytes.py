@@ -1,4 +1,4 @@
-"""What the server of a model receives, for each kind and mode of prompt, in the forms of OpenAI and Anthropic."""
+"""Prompts as the server of a model receives them: each kind and mode, in the forms of OpenAI and Anthropic."""
 
 import os
 from pathlib import Path
@@ -51,7 +51,7 @@ async def test_the_bytes_of_a_prompt_are_those_that_were_read_and_agreed_on(
                 server.asked.clear()
                 await question(ask)
                 (asked,) = server.asked
-                file, text = folder / f"{name}.yaml", shown(asked.body)
+                file, text = folder / f"{name}.txt", shown(asked.body)
                 assert yaml.safe_load(text) == asked.body
                 if os.environ.get(WRITE):
                     file.parent.mkdir(exist_ok=True)

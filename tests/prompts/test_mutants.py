@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from itertools import pairwise
 
 import pytest
 
@@ -12,5 +13,5 @@ async def test_no_mutant_of_a_prompt_survives() -> None:
     run = await asyncio.create_subprocess_exec(sys.executable, "-m", "tests.prompts", stdout=output)
     printed, _ = await run.communicate()
     lines = printed.decode().splitlines()
-    survivors = [name for name, found in zip(lines, lines[1:], strict=False) if found.strip() == "SURVIVES"]
+    survivors = [name for name, found in pairwise(lines) if found.strip() == "SURVIVES"]
     assert (survivors, run.returncode) == ([], 0), lines[-1:]

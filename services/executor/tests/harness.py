@@ -186,7 +186,8 @@ class StepHarness:
         self.model = model
         self.tools, self.processes = ScriptedTools(tools), ScriptedProcesses()
         self.clock, self.steps = SetClock(), list[Step]()
-        self.blobs, self.files, self.pictures = InMemoryBlobs(), InMemoryFiles(), ScriptedPictures()
+        self.blobs, self.files = InMemoryBlobs(), InMemoryFiles()
+        self.pictures = ScriptedPictures()
         self.pieces: list[tuple[int, str]] = []
         agents = Agents()
         unused: Any = None

@@ -39,7 +39,7 @@ PARTS = [
 ]
 
 
-SECRETS = ["Blue-Heron-4471", 'say "friend". and enter, whoever\nyou are.', "first line\nsecond line\n"]
+SECRETS = ["Blue-Heron-4471", 'say "friend". and enter, my\nold companion.', "first line\nsecond line\n"]
 """Of a team: also with the ends of sentences and lines in them, at which pieces end."""
 
 SPEECH = [*PARTS, *SECRETS, *(form for secret in SECRETS for form in forms(secret))]

@@ -27,7 +27,7 @@ PURPOSES = {
         "For an event, the goals are what your duties want to be done about it",
         "Make today's goals.",
     ),
-    "tasks": ("You plan the work", "One task is the rule", "Plan nothing that nobody asked for", "Make the plan."),
+    "tasks": ("You plan the work", "One task is the rule", "Plan nothing that", "Make the plan."),
     "run": ("Do the task you are given, wholly", "what has failed twice in the same way will fail again"),
     "delivery": ("You write up the results for people who weren't there", "say what is missing", "Write it up."),
     "validation": ("You check the results of Sales Manager, strictly and fairly",),
@@ -59,7 +59,7 @@ def test_every_prompt_says_what_its_agent_is_for_and_what_always_holds(subtests:
             assert [words for words in (*SAFE, *PURPOSES[kind], *form) if words not in text] == []
 
 
-def test_a_planner_is_told_the_processes_and_both_phases_the_run_that_goes_before() -> None:  # EX-93 EX-95
+def test_a_planner_sees_the_processes_and_both_phases_see_the_run_that_goes_before() -> None:  # EX-93 EX-95
     assert "one call, too: - crm.pay" in words_of(text_of("tasks"))
     for phase in (Phase.GOALS, Phase.TASKS):
         run = run_at(phase, "human").model_copy(update={"followed": "Goals: score Globex"})
@@ -94,7 +94,7 @@ def test_a_plain_request_is_its_own_words_alone() -> None:
     assert [message.text() for message in asked] == ["Look at Globex"]
 
 
-def test_a_model_without_calls_is_told_how_to_call() -> None:  # EX-96
+def test_a_model_without_calls_gets_words_for_them() -> None:  # EX-96
     wanted = [
         "You have tools. To use one, answer with a line of this form, and nothing after it:",
         '<tool_call>{"name": "…", "arguments": {…}}</tool_call>',

@@ -149,7 +149,7 @@ def _unfetched(medium: Media, connector: Connector, elsewhere: Callable[[str], b
 
 
 def _lacking(kind: MediaKind, name: str, connector: Connector, elsewhere: Callable[[str], bool]) -> str:
-    """The words in place of a medium that this connector can't take; empty if it can. Permanent if nobody can."""
+    """The words in place of a medium that this connector can't take; empty if it can. Permanent if no agent can."""
     needed, verb = CAPABILITIES[kind], VERBS[kind]
     if connector.can(needed):
         return ""

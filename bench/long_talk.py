@@ -111,7 +111,7 @@ def runner(talk: Talk, folder: Path) -> StepRunner:
         merge_goals=unused,
         gather_situation=unused,
         compact=CompactConversation(models=models, blobs=blobs),
-        show_media=ShowMedia(files=InMemoryFiles()),
+        show_media=ShowMedia(files=InMemoryFiles(), web=_unused()),
         publish_piece=unused,
         calls=CallRunner(blobs=blobs, real=tools, recording=Toolset(RecordingTools({}), RecordingProcesses())),
     )
@@ -182,7 +182,8 @@ def report(talk: Talk, rounds: int) -> None:
     print(f"rounds {len(talk.spent)}, compactions {talk.compactions}, longest prompt {longest} of {WINDOW} tokens")
 
 
-async def measure(rounds: int) -> None:
+async def measure(rounds: int) -> tuple[Run, Talk]:
+    """The run at its end, and the figures, which are printed."""
     with tempfile.TemporaryDirectory() as name:
         folder, talk, sent = Path(name), Talk(), SentBytes()
         monitoring.register(sent)
@@ -196,6 +197,7 @@ async def measure(rounds: int) -> None:
             report(talk, rounds)
             print(f"ended {run.execution.results[0].status} after {len(run.execution.results[0].turns)} turns")
             await mongo.close()
+            return run, talk
         finally:
             await server.stop()
 

@@ -8,7 +8,14 @@ from typing import Any
 
 from services.executor.tests.fixtures import GOOD, outcome_of
 
-from executor.adapters.in_memory import InMemoryBlobs, InMemoryFiles, ScriptedModel, ScriptedProcesses, ScriptedTools
+from executor.adapters.in_memory import (
+    InMemoryBlobs,
+    InMemoryFiles,
+    ScriptedModel,
+    ScriptedPictures,
+    ScriptedProcesses,
+    ScriptedTools,
+)
 from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.agents.connectors import Connectors
@@ -181,6 +188,7 @@ class StepHarness:
         self.tools, self.processes = ScriptedTools(tools), ScriptedProcesses()
         self.clock, self.steps = SetClock(), list[Step]()
         self.blobs, self.files = InMemoryBlobs(), InMemoryFiles()
+        self.pictures = ScriptedPictures()
         self.pieces: list[tuple[int, str]] = []
         agents = Agents()
         unused: Any = None
@@ -200,7 +208,7 @@ class StepHarness:
             questions=unused,
             merge_goals=unused,
             gather_situation=unused,
-            show_media=ShowMedia(files=self.files),
+            show_media=ShowMedia(files=self.files, web=self.pictures),
             calls=CallRunner(
                 blobs=self.blobs,
                 real=Toolset(self.tools, self.processes),

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from services.executor.tests.killed_world import World
 
-from executor.adapters.in_memory import InMemoryBlobs, ScriptedProcesses
+from executor.adapters.in_memory import InMemoryBlobs, ScriptedPictures, ScriptedProcesses
 from executor.agents.prompt_files import Agents
 from executor.publish import EventPublisher
 from executor.runs.signals import SendSignal
@@ -74,7 +74,7 @@ class Process:
             questions=Questions(ask),
             merge_goals=MergeGoals(runs=runs, ask=ask, publisher=publisher, clock=world.clock),
             gather_situation=GatherSituation(runs=runs, blobs=blobs, ask=ask),
-            show_media=ShowMedia(files=world.files),
+            show_media=ShowMedia(files=world.files, web=ScriptedPictures()),
             compact=CompactConversation(models=models, blobs=blobs),
             publish_piece=publisher.answer_piece,
             calls=CallRunner(blobs=blobs, real=toolset, recording=toolset),

@@ -10,6 +10,7 @@ from executor.agents.prompt_files import Agents
 from executor.agents.prompts import for_phase, for_task, system
 from executor.domain.conversation.chat import Tool
 from executor.domain.outcomes import Recalled
+from executor.domain.planning import plain_request
 from executor.domain.run import Run, Situation
 from rota_common.testing.samples import NOON, a_robot
 from rota_contracts.messages.execution import InspirationReport, TaskStatus
@@ -33,6 +34,7 @@ ROBOT = a_robot(
     },
     system_prompt="Mind the tone.",
 )
+PLAIN = a_robot(config={"identity": {"role": "Clerk", "duties": ["Answer requests"], "rules": ["Be brief"]}})
 SCHEMA = {"properties": {"name": {"type": "string"}, "year": {"type": "integer"}}, "required": ["name"]}
 LOOKS_UP = Tool(LOOKUP.name, LOOKUP.server, LOOKUP.tool, LOOKUP.description, SCHEMA, idempotent=True)
 ABOUT = {"experts.writer": "writes letters and reports"}
@@ -52,9 +54,8 @@ def full(run: Run) -> Run:
     return run.with_execution(recalled=[LESSON], known=[ENTRY], inspiration=report, interventions=[said])
 
 
-def phase(phase: Phase, type: str) -> list[Message]:
-    agent = AGENTS.find(f"rota.{phase}", team="acme")
-    assert agent is not None
+def run_at(phase: Phase, type: str) -> Run:
+    """A run about to ask the agent of a phase."""
     run = full(at(phase, run=with_outcome(new_run(type, robot=ROBOT), Recalled([]))))
     if phase is Phase.DELIVERY:
         file = Text(inline="87 of 100, see __uploader://chart-1.png")
@@ -65,13 +66,34 @@ def phase(phase: Phase, type: str) -> list[Message]:
             lost.model_copy(update={"status": TaskStatus.FAILED, "error": failure}),
         ]
         run = run.with_execution(results=results)
+    return run
+
+
+def phase(phase: Phase, type: str) -> list[Message]:
+    agent, run = AGENTS.find(f"rota.{phase}", team="acme"), run_at(phase, type)
+    assert agent is not None
     tools = [LOOKS_UP, NOTE] if phase in (Phase.GOALS, Phase.TASKS) else []
     return for_phase(run, phase, agent, agent.id, {}, tools, about=ABOUT)
 
 
-def task() -> list[Message]:
+def run_at_task(**fields: Any) -> Run:
+    """A run about to ask an assistant."""
     given: dict[str, Any] = {"args": ["formal"], "expected_output": "two pages", "description": "Write the offer"}
-    run = full(with_tasks(a_task(1, **given), robot=ROBOT, run=new_run("human", robot=ROBOT)))
+    return full(with_tasks(a_task(1, **(given | fields)), robot=ROBOT, run=new_run("human", robot=ROBOT)))
+
+
+def run_of_a_plain(type: str) -> Run:
+    """A run about to ask an assistant, whose request or single duty needed no plan."""
+    run = new_run(type, robot=PLAIN)
+    for phase in (Phase.GOALS, Phase.TASKS):
+        ready = plain_request.answer(at(phase, run=run), phase, {})
+        assert ready is not None
+        run = with_outcome(at(phase, run=run), ready)
+    return run
+
+
+def task() -> list[Message]:
+    run = run_at_task()
     return for_task(run, (run.execution.tasks or [])[0], AGENTS.assistant("experts.writer", team="acme"), {})
 
 

@@ -125,7 +125,7 @@ def having(*tools: str, **config: Any) -> Robot:
     return Robot.model_validate(EQUIPPED.model_dump() | {"robot_config": {**known, "resources": resources, **config}})
 
 
-async def test_a_robot_has_the_built_in_tools_that_it_names_and_no_others() -> None:  # EX-99 EX-84
+async def test_a_robot_has_the_built_in_tools_that_it_names_and_no_others() -> None:  # EX-99 EX-84 DEC-53
     world = World()
     assert await world.tools.list(EQUIPPED) == await world.mcp.list(EQUIPPED), "none by default"
     robot = having("read_file", "write_file")

@@ -254,7 +254,7 @@ async def test_a_rehearsed_run_calls_no_process_as_a_hook() -> None:
 
 
 # EX-54
-async def test_hooks_after_a_tool_are_notified_side_by_side_and_none_is_waited_for() -> None:
+async def test_hooks_after_a_tool_are_notified_side_by_side_and_none_is_waited_for() -> None:  # CL-07
     together, go = asyncio.Barrier(2), asyncio.Event()
 
     async def meets(call: HookCall) -> None:

@@ -12,8 +12,10 @@ from executor.agents.connectors import Connectors
 from executor.domain import journal
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent
+from executor.file_ports import Picture
 from executor.reads.replay import replay
 from executor.steps.show_media import BYTES
+from rota_common.errors import Transient
 from rota_common.testing.samples import NOON, TEAM, a_robot
 from rota_contracts.messages.execution import TaskStatus
 from rota_contracts.messages.trigger import TriggerInput
@@ -96,6 +98,33 @@ async def test_a_marker_in_a_plain_request_is_a_picture_and_a_file_of_text_is_te
     assert "\na,b\n1,2\n</material-" in shown["text"]
 
 
+async def test_a_picture_of_the_web_is_fetched_once_and_is_the_same_after_a_crash_and_a_change() -> None:  # EX-43
+    harness = StepHarness(ScriptedModel(Transient("busy"), "It is a cat."))
+    url = "https://example.com/pets/cat.png?key=sk-secret"
+    harness.pictures.there[url] = Picture("image/png", PNG)
+    run = asked(image(url), words=f"Describe [image:{url}], not [image:http:/no] or [image: logo]")
+    crashed = with_tasks(a_task(1, executor_id="rota.run"), run=run)
+    await harness.step(crashed)
+    harness.pictures.there[url] = Picture("image/png", b"another")
+    await harness.step(crashed)
+    first, again = (harness.model.prompts[number].messages for number in (0, 1))
+    assert first == again
+    assert parts_in(harness)[1:] == [
+        {"type": "text", "text": "[picture cat.png]"},
+        image(f"data:image/png;base64,{DATA}"),
+    ]
+    assert harness.pictures.asked == [url]
+
+
+async def test_in_a_dry_run_no_picture_is_fetched() -> None:  # EX-08
+    harness = StepHarness(ScriptedModel("It is a cat."))
+    run = asked(image("https://example.com/cat.png"))
+    dry = run.with_execution(executor_mode="dryrun")
+    await harness.step(with_tasks(a_task(1, executor_id="rota.run"), run=dry))
+    assert parts_in(harness)[1:] == [{"type": "text", "text": "[picture cat.png] (not fetched in a dry run)"}]
+    assert harness.pictures.asked == []
+
+
 async def test_what_a_model_cant_be_shown_fails_its_task_in_clear_words(tmp_path: Path) -> None:  # TG-08 EX-43
     harness = StepHarness(ScriptedModel("It is a cat."))
     png = stored(harness, "cat.png", PNG, "image/png")
@@ -114,7 +143,9 @@ async def test_what_a_model_cant_be_shown_fails_its_task_in_clear_words(tmp_path
         ("deaf", image(large), f"picture big.png has {BYTES + 1} bytes: a model is shown at most {BYTES}"),
         ("deaf", image(foreign), f"team {TEAM} has no attachment"),
         ("deaf", image(pdf), "expected a picture, its attachment is application/pdf"),
-        ("deaf", image("https://example.com/a.png"), "what was sent can't be shown: expected an attachment"),
+        ("deaf", image("ftp://example.com/a.png"), "what was sent can't be shown: expected an attachment"),
+        ("deaf", image("https://example.com/a.png"), "there is no picture at https://example.com/a.png"),
+        ("blind", image("https://example.com/a.png"), "connector blind can't see pictures, and a.png is one"),
         ("deaf", image("data:image/png;base64,%%%"), "expected the data of a picture in base64"),
     ]
     wrong = []
@@ -126,6 +157,7 @@ async def test_what_a_model_cant_be_shown_fails_its_task_in_clear_words(tmp_path
             wrong.append((connector, reason, result.error))
     assert wrong == []
     assert harness.model.prompts == []
+    assert harness.pictures.asked == ["https://example.com/a.png"]
 
 
 async def test_a_planner_that_cant_see_plans_without_and_is_shown_that_there_is_a_picture(tmp_path: Path) -> None:

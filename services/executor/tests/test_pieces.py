@@ -1,5 +1,7 @@
 """Pieces of an answer while it is written: nothing in them is ever taken out of the answer later (EX-46)."""
 
+import json
+from collections.abc import Collection
 from itertools import pairwise
 
 from hypothesis import example, given
@@ -12,7 +14,7 @@ from executor.domain.answers.pieces import LEAST, LONGEST, Pieces
 from executor.domain.answers.understand import understand
 from executor.domain.conversation.chat import ModelReply
 from executor.model_port import Prompt
-from rota_common.redaction import hides_nothing
+from rota_common.redaction import forms, hides_nothing, without_credentials
 
 LONG = "The quarter went well in Porto, where the second factory began its work in May. "
 PARTS = [
@@ -37,10 +39,16 @@ PARTS = [
 ]
 
 
-def streamed(text: str, cuts: list[int]) -> tuple[str, list[str], str]:
+SECRETS = ["Blue-Heron-4471", 'say "friend". and enter, my\nold companion.', "first line\nsecond line\n"]
+"""Of a team: also with the ends of sentences and lines in them, at which pieces end."""
+
+SPEECH = [*PARTS, *SECRETS, *(form for secret in SECRETS for form in forms(secret))]
+
+
+def streamed(text: str, cuts: list[int], *, known: Collection[str] = ()) -> tuple[str, list[str], str]:
     """The whole answer, the pieces before its end was known, and all pieces together; "" if they were cleared."""
     answer = understand(ModelReply(text=text)).text
-    pieces, early = Pieces(), list[str]()
+    pieces, early = Pieces(known=known), list[str]()
     places = sorted({0, len(text), *(cut % (len(text) + 1) for cut in cuts)})
     for begin, end in pairwise(places):
         early += pieces.feed(text[begin:end])
@@ -58,6 +66,18 @@ def test_pieces_are_the_beginning_of_the_answer_and_together_all_of_it(text: str
     assert hides_nothing(sent)
     assert all(len(piece) >= LEAST for piece in early)
     assert whole == (answer if hides_nothing(answer) else sent)
+
+
+@given(st.lists(st.sampled_from(SPEECH), max_size=8).map(" ".join), st.lists(st.integers(0, 2000), max_size=40))
+@example(f"{LONG}{LONG}{SECRETS[1]}", list(range(0, 300, 3)))
+@example(f"{LONG}{LONG}{json.dumps(SECRETS[1])}", list(range(0, 300, 3)))
+@example(f"{LONG}{LONG}{SECRETS[2]}", list(range(0, 300, 3)))
+def test_no_piece_holds_a_secret_of_the_team_or_the_beginning_of_one(text: str, cuts: list[int]) -> None:
+    """However it is written, and wherever the model's bits and the pieces are cut."""
+    answer, early, whole = streamed(text, cuts, known=SECRETS)
+    for sent in ("".join(early), whole):
+        assert hides_nothing(sent, SECRETS)
+        assert without_credentials(answer, SECRETS).startswith(sent)
 
 
 def test_of_a_very_long_answer_the_rest_comes_at_its_end() -> None:

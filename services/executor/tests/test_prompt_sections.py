@@ -1,8 +1,6 @@
-"""The sections of prompts: each kind as a whole, and every section and line of a form that it needs."""
+"""The sections of prompts: every section, and every line of a form, that a kind of prompt needs."""
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -17,10 +15,6 @@ from executor.domain.planning.plan import plan
 from rota_common.json_text import extract_json
 from rota_common.material import Frame
 from rota_contracts.messages.trigger import TriggerType
-
-SNAPSHOTS = Path(__file__).parent / "prompts"
-WRITE = "ROTA_WRITE_PROMPTS"
-"""Set in the environment, the snapshots are written anew; their difference is to be read like code."""
 
 EVERY = list(KINDS)
 OF_RUNS = [kind for kind in KINDS if kind not in ("validation", "learning", "dedup", "message")]
@@ -82,16 +76,6 @@ FIELDS = {
     ),
 }
 """A form, the lines that it must have, and the kinds of prompts with it."""
-
-
-def test_a_prompt_is_the_one_that_was_read_and_agreed_on(subtests: pytest.Subtests) -> None:
-    for kind in KINDS:
-        with subtests.test(kind=kind):
-            file, text = SNAPSHOTS / f"{kind}.txt", text_of(kind)
-            if os.environ.get(WRITE):
-                file.parent.mkdir(exist_ok=True)
-                file.write_text(text, encoding="utf-8")
-            assert text == file.read_text(encoding="utf-8"), f"read the difference, then set {WRITE}=1 to keep it"
 
 
 def test_a_prompt_is_the_same_whenever_it_is_made() -> None:

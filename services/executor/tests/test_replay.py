@@ -1,6 +1,8 @@
 """Running a stored execution again: the same words lead to the same execution, or the first difference is named."""
 
+import json
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,10 +11,11 @@ from services.executor.tests.harness import StepHarness, calls
 
 from executor.adapters.in_memory import InMemoryBlobs, ScriptedModel
 from executor.adapters.in_memory_runs import InMemoryRuns
+from executor.domain.answers.understand import VERSION
 from executor.domain.conversation.chat import ModelReply
 from executor.domain.outcomes import Outcome
 from executor.domain.planning import interpret as interpreting
-from executor.domain.run import Run
+from executor.domain.run import JournalEntry, Run
 from executor.domain.tasks import tasks
 from executor.reads import replay as replaying
 from executor.reads.replay import Replay, first_difference
@@ -20,6 +23,7 @@ from executor.reads.replay import replay as replay_journal
 from rota_common.testing.samples import TEAM
 from rota_contracts.messages.replay import ReplayExecution, ReplayReply
 
+TRAILS = Path(__file__).parent / "trails"
 PLAN = '{"tasks": [{"id": "a", "description": "Look", "executor_id": "writer", "expected_output": "a score"}]}'
 WORDS = [
     "## Goals\n1. Score it",
@@ -89,6 +93,23 @@ async def test_the_trail_of_an_earlier_version_is_replayed_as_it_was_understood(
     thinking = [each.replace("87 of 100", "<think>hm</think>87 of 100") for each in said]
     assert replay_journal(run, run.unsaved, thinking).same
     assert "<think>hm</think>87" in replay_journal(run, old, thinking).difference
+
+
+def test_runs_that_each_earlier_version_has_stored_replay_to_the_same_execution(
+    subtests: pytest.Subtests,
+) -> None:  # F24
+    """The files were written by the build that had this version, and are never written anew."""
+    for version in range(VERSION + 1):
+        with subtests.test(version=version):
+            kept = json.loads((TRAILS / f"understanding-{version}.json").read_text(encoding="utf-8"))
+            run = Run.model_validate(kept["run"])
+            entries = [JournalEntry.model_validate(each) for each in kept["journal"]]
+            said = [entry.said.inline or "" if entry.said is not None else "" for entry in entries]
+            assert {entry.understanding for entry in entries if entry.said is not None} == {version}
+            assert "LookedUp" in {entry.kind for entry in entries}
+            assert replay_journal(run, entries, said).difference == ""
+            today = [entry.model_copy(update={"understanding": VERSION}) for entry in entries]
+            assert replay_journal(run, today, said).same is (version == VERSION)
 
 
 async def test_a_changed_interpretation_is_found(monkeypatch: pytest.MonkeyPatch) -> None:  # F24

@@ -1,12 +1,14 @@
 """The question to an agent that checks an output."""
 
+import re
+
 import pytest
 
 from rota_common.json_text import extract_json
 from rota_common.material import frame_of
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.validation import Conversation, ValidationRequestedV1
-from validator.prompts import answer_form, question
+from validator.prompts import answer_form, answer_schema, question
 
 ASKED = ValidationRequestedV1(
     team_id="acme",
@@ -46,6 +48,7 @@ def asked(output: str = "Llueve.", **fields: object) -> str:
         'name="output">\nLlueve.\n</material-',
         "What was asked and the rules decide",
         "the expected output a guess of the planner",
+        "Your answer is one JSON object and nothing else: no text around it, no fence. Its fields:\n- check",
         "- check: string, required. Always c0ffee;",
         "- passed: boolean, required.",
         "- score: number from 0 to 1, required. It passes with 0.6 or more.",
@@ -63,6 +66,13 @@ def test_the_judge_sees_what_was_asked_and_what_its_author_saw(part: str) -> Non
 
 def test_a_last_turn_asks_for_no_reply() -> None:  # VA-12
     assert "need_reply" not in asked(conversation=Conversation(turn=3, max_turns=3))
+
+
+@pytest.mark.parametrize("turn", [1, 3])
+def test_the_schema_has_the_fields_of_the_form(turn: int) -> None:
+    request = ASKED.model_copy(update={"conversation": Conversation(turn=turn, max_turns=3)})
+    said = re.findall(r"^- (\w+): ", answer_form(request, "c0ffee"), re.MULTILINE)
+    assert [*answer_schema(request, "c0ffee")["properties"]] == said
 
 
 def test_the_form_is_no_verdict_itself() -> None:

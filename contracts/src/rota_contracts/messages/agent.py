@@ -22,6 +22,7 @@ class CallAgent(Part):
     timeout: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=3600, description="seconds")
     metadata: dict[str, Json] = {}
     locale: str | None = None
+    form: dict[str, Json] | None = Field(default=None, description="the answer's, as a JSON Schema, if it has one")
 
 
 class AgentReply(Part):

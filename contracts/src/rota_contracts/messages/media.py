@@ -1,7 +1,7 @@
 """Media: pictures, sound and files in people's messages, as parts of their content or as `[image:…]` in their text.
 
-A medium is in the message itself (base64), or is an attachment of the team. An address of the web is refused: what is
-there may be another thing each time that a model is asked.
+A medium is in the message itself (base64), or is an attachment of the team; a picture may also be at an address of the
+web, from which it is fetched once for each run.
 """
 
 import re
@@ -17,9 +17,10 @@ MAX_MEDIA = 10
 """Of all messages of one request, and in one prompt."""
 
 TYPES = "text, image_url, input_audio or file"
-EXPECTED = "expected an attachment (__rota.attachment://…) or base64 data (upload what is on the web)"
+EXPECTED = "expected an attachment (__rota.attachment://…) or base64 data; of a picture also an address (https://…)"
 
 _MARKER = re.compile(r"\[image: ?([^\]\s]{1,2048})\]")
+_ADDRESS = re.compile(r"https?://[^/\s]\S{0,2047}", re.IGNORECASE)
 _OWN_ID = re.compile(r"[0-9a-f]{32}")
 _DATA = re.compile(r"data:([a-z0-9.+-]{1,60}/[a-z0-9.+-]{1,60});base64,", re.IGNORECASE)
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
@@ -32,11 +33,12 @@ class MediaKind(StrEnum):
 
 
 class Media(Part):
-    """One medium. Either `file` (a wrapper) or `data` (base64, of a `content_type`) is set; or the `problem` with a
-    part that can't be read."""
+    """One medium. Either `file` (a wrapper), `data` (base64, of a `content_type`) or, for a picture, `url` is set; or
+    the `problem` with a part that can't be read."""
 
     kind: MediaKind
     file: str = ""
+    url: str = ""
     data: str = ""
     content_type: str = ""
     name: str = ""
@@ -96,10 +98,10 @@ def _of_part(part: dict[str, Any]) -> Iterator[Media]:
 
 
 def _marked(text: str) -> Iterator[Media]:
-    """Markers of attachments; what names none is text."""
+    """Markers of attachments and of pictures of the web; what names neither is text."""
     for marker in _MARKER.finditer(text):
         named = wrap(marker[1]) if _OWN_ID.fullmatch(marker[1]) else marker[1]
-        if _is_file(named):
+        if _is_file(named) or _ADDRESS.fullmatch(named):
             yield _medium(MediaKind.IMAGE, named)
 
 
@@ -107,6 +109,8 @@ def _medium(kind: MediaKind, value: str, *, content_type: str = "", name: str = 
     name = name[:200]
     if _is_file(value):
         return Media(kind=kind, file=value, name=name)
+    if kind is MediaKind.IMAGE and _ADDRESS.fullmatch(value):
+        return Media(kind=kind, url=value, name=name)
     if found := _DATA.match(value):
         return Media(kind=kind, data=value[found.end() :], content_type=found[1].lower(), name=name)
     if content_type and _BASE64.fullmatch(value):

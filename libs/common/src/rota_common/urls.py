@@ -78,8 +78,13 @@ def _ipv4_inside(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None
     return address.ipv4_mapped or address.sixtofour
 
 
-async def checked_target(url: str, *, allowed: Sequence[Network] = (), resolver: Resolver = resolve) -> Target:
-    """The address to connect to for `url`.
+ADVICE = "allow its network in ROTA_ALLOW_PRIVATE_TARGETS if it is meant to be reached"
+
+
+async def checked_target(
+    url: str, *, allowed: Sequence[Network] = (), resolver: Resolver = resolve, advice: str = ADVICE
+) -> Target:
+    """The address to connect to for `url`. `advice`: what to do about a private one.
 
     Every address the host resolves to must be public or in `allowed`. Raises Permanent if one isn't, and for anything
     but http and https; Transient when the name can't be resolved now.
@@ -96,10 +101,7 @@ async def checked_target(url: str, *, allowed: Sequence[Network] = (), resolver:
     for text in addresses:
         address = ipaddress.ip_address(text.split("%")[0])
         if not is_public(address) and not any(address in network for network in allowed):
-            raise Permanent(
-                f"{host} is {address}, which is not a public address: "
-                "allow its network in ROTA_ALLOW_PRIVATE_TARGETS if it is meant to be reached"
-            )
+            raise Permanent(f"{host} is {address}, which is not a public address: {advice}")
     return Target(host, port, addresses[0])
 
 

@@ -181,7 +181,8 @@ class CallAgents:
         )
         messages = [_system(request, agent, robot, run), *request.messages]
         known = _facts(request, run) if run else {"words": request.messages[-1].text()}
-        prompt = Prompt(messages, connector, request.timeout, request.call_id, agent.options, known)
+        form = request.form if self.agents.is_built_in(agent) else None
+        prompt = Prompt(messages, connector, request.timeout, request.call_id, agent.options, known, schema=form)
         reply, _ = await ask_within(model, prompt)
         text = understand(reply).text
         if len(text) > LENGTH_LIMIT:

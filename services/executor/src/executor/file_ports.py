@@ -1,6 +1,7 @@
-"""Ports: the stores of long texts and of attachments."""
+"""Ports: the stores of long texts and of attachments, and pictures of the web."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
@@ -41,4 +42,17 @@ class Files(Protocol):
 
     async def keep(self, team: str, file_id: str, name: str, content_type: str, content: bytes) -> StoredAttachment:
         """Store a file, once: one that is there already stays. Raises Permanent if the team has no room for it."""
+        ...
+
+
+@dataclass(frozen=True)
+class Picture:
+    content_type: str
+    content: bytes
+
+
+class WebPictures(Protocol):
+    async def fetch(self, url: str, *, limit: int) -> Picture:
+        """The picture at an address, of at most `limit` bytes. Raises Permanent for what is no picture, is too large,
+        or may not be reached; Transient while its server doesn't answer."""
         ...

@@ -1,6 +1,6 @@
 """The port to models: one call with its prompt, and what may come of it."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -16,7 +16,8 @@ OnText = Callable[[str], Awaitable[None]]
 class Prompt:
     """One call of a model, which may answer with calls of `tools`. `step_id` is the same whenever this very call is
     repeated. `facts`: the messages' content as data, which only rehearsal reads. `on_text`: gets the text bit by bit
-    as it is written, of connectors that stream."""
+    as it is written, of connectors that stream. `schema`: the answer's, as a JSON Schema, for connectors that take it.
+    """
 
     messages: Sequence[Message]
     connector: Connector
@@ -26,6 +27,7 @@ class Prompt:
     facts: dict[str, Any] = field(default_factory=dict)
     tools: Sequence[Tool] = ()
     on_text: OnText | None = None
+    schema: Mapping[str, Any] | None = None
 
 
 class Model(Protocol):

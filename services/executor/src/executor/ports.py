@@ -10,7 +10,7 @@ from executor.decision_port import DecisionQueries
 from executor.domain.conversation.chat import Tool
 from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.situation.recent import RecentRuns
-from executor.file_ports import Blobs, Files
+from executor.file_ports import Blobs, Files, WebPictures
 from executor.hook_port import Hook
 from executor.model_port import Model
 from executor.spending.budget_port import Budget, Prices
@@ -271,6 +271,7 @@ class Adapters:
     calls: Calls
     blobs: Blobs
     files: Files
+    pictures: WebPictures
     robots: Robots
     model: Model
     rehearsal: Model

@@ -1,7 +1,8 @@
 """The prompts of the learning agent and the dedup agent."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from learner.domain import MAX_LESSONS
 from learner.history import PastRun, others_under_way
@@ -35,6 +36,15 @@ Your answer is one JSON object and nothing else: no text around it, no fence. It
 - lessons: array of at most {most} objects; may be empty. The fields of each object:
   - type: string. One of {types}.
   - content: string, 1 to 500 characters."""
+
+TEXT = {"type": "string"}
+DECISION = {"type": "string", "enum": ["skip", "merge", "proceed"]}
+DEDUP_FORM = {
+    "type": "object",
+    "properties": {"decision": DECISION, **dict.fromkeys(("reason", "execution_id", "goals", "into"), TEXT)},
+    "required": ["decision", "reason"],
+}
+"""The form of the decision as a JSON Schema."""
 
 PAST_LIMIT = 4000
 """Characters of another run's goals, and of its result, that the agent sees."""
@@ -76,7 +86,16 @@ def learning_call(request: LearningRequestedV1, *, timeout: float) -> CallAgent:
         messages=[Message(role="user", content=text)],
         execution_id=request.execution_id,
         timeout=timeout,
+        form=_lessons(request.types),
     )
+
+
+def _lessons(types: Sequence[LessonType]) -> dict[str, Any]:
+    """The form of the lessons as a JSON Schema."""
+    named: Mapping[str, Any] = {"type": {"type": "string", "enum": [*types]}, "content": TEXT}
+    each = {"type": "object", "properties": named, "required": ["type", "content"]}
+    lessons = {"type": "array", "items": each, "maxItems": MAX_LESSONS}
+    return {"type": "object", "properties": {"lessons": lessons}, "required": ["lessons"]}
 
 
 def dedup_call(request: CheckGoals, history: Sequence[PastRun], *, timeout: float) -> CallAgent:
@@ -95,6 +114,7 @@ def dedup_call(request: CheckGoals, history: Sequence[PastRun], *, timeout: floa
         execution_id=request.execution_id,
         timeout=timeout,
         metadata={"history": done, "under_way": going_on},
+        form=DEDUP_FORM,
     )
 
 

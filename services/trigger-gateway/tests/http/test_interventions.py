@@ -89,7 +89,7 @@ async def test_pictures_and_files_that_no_model_takes_are_refused_with_the_reaso
     file = "__rota.attachment://" + "a" * 32
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"type": "image_url", "image_url": {"url": "file:///etc/passwd"}}, "expected an attachment"),
-        ({"type": "image_url", "image_url": {"url": "http://169.254.169.254/a.png"}}, "upload what is on the web"),
+        ({"type": "image_url", "image_url": {"url": "ftp://example.com/a.png"}}, "also an address (https://…)"),
         ({"type": "file", "file": {"file_id": "../../etc/passwd"}}, "expected an attachment"),
         ({"type": "file", "file": {"file_id": "__other.uploader://abcdefgh"}}, "expected an attachment"),
         ({"type": "input_audio", "input_audio": {"data": "/etc/passwd?"}}, "expected an attachment"),

@@ -10,7 +10,7 @@ from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.trigger import Message
 from rota_contracts.messages.validation import Assertion, AssertionType, ValidationRequestedV1
 from validator.kinds import Output, Unusable
-from validator.prompts import answer_form, question
+from validator.prompts import answer_form, answer_schema, question
 
 AGENTS, OWN = "agents:", "validator"
 """`agents:validator` and `validator` name the robot's own validation agent."""
@@ -104,4 +104,5 @@ def _call(request: ValidationRequestedV1, call_id: str, agent: str, text: str, *
         execution_id=request.execution_id,
         timeout=timeout,
         metadata={"check": check},
+        form=answer_schema(request, check),
     )

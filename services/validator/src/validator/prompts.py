@@ -1,6 +1,7 @@
 """The question to an agent that checks an output: what was asked, the rules, the output, and the form of its answer."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from rota_common.material import frame_of, joined, tagged
 from rota_contracts.messages.validation import ValidationRequestedV1
@@ -22,6 +23,8 @@ ANSWER = """Your answer is one JSON object and nothing else: no text around it, 
 REPLY = """- complete: boolean. False only if it passes and more of it is to come.
 - need_reply: boolean. Only if another try can mend it, or more is to come.
 - reply_content: string. Beside need_reply: your remark or question to the author of the output, addressed to them."""
+
+TEXTS = {"type": "array", "items": {"type": "string"}}
 
 
 def question(request: ValidationRequestedV1, output: str, rules: Sequence[str], *, expected: str) -> str:
@@ -46,3 +49,19 @@ def answer_form(request: ValidationRequestedV1, check: str) -> str:
     """The form of the verdict, which repeats the `check`; a reply is for a conversation that goes on."""
     form = ANSWER.format(check=check, threshold=request.threshold)
     return f"{form}\n{REPLY}" if request.conversation.goes_on else form
+
+
+def answer_schema(request: ValidationRequestedV1, check: str) -> dict[str, Any]:
+    """The same form as a JSON Schema."""
+    properties: dict[str, Any] = {
+        "check": {"type": "string", "enum": [check]},
+        "passed": {"type": "boolean"},
+        "score": {"type": "number", "minimum": 0, "maximum": 1},
+        "issues": TEXTS,
+        "suggestions": TEXTS,
+        "details": {"type": "string"},
+    }
+    if request.conversation.goes_on:
+        flags = {"complete": {"type": "boolean"}, "need_reply": {"type": "boolean"}}
+        properties |= flags | {"reply_content": {"type": "string"}}
+    return {"type": "object", "properties": properties, "required": ["check", "passed", "score", "issues"]}

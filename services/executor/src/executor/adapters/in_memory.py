@@ -10,10 +10,11 @@ from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.adapters.rehearsal_model import RehearsalModel
 from executor.domain.conversation.chat import ModelReply, Tool
+from executor.file_ports import Picture
 from executor.model_port import Prompt
 from executor.ports import Adapters
 from rota_common.clock import Clock, now
-from rota_common.errors import Transient
+from rota_common.errors import Permanent, Transient
 from rota_common.stores.blobs import Owner, text_of
 from rota_common.testing import in_memory_stores
 from rota_common.testing.in_memory_stores import InMemoryAttachments
@@ -32,6 +33,7 @@ def in_memory(*robots: Robot, **given: Any) -> Adapters:
         "calls": InMemoryCalls(),
         "blobs": InMemoryBlobs(),
         "files": InMemoryFiles(),
+        "pictures": ScriptedPictures(),
         "robots": InMemoryRobots(*robots),
         "model": RehearsalModel(),
         "rehearsal": RehearsalModel(),
@@ -103,6 +105,21 @@ class InMemoryFiles(InMemoryAttachments):
         if (there := await self.find(team, file_id)) is not None:
             return there
         return self.add(team, name, content, content_type=content_type, at=now(), file_id=file_id)
+
+
+class ScriptedPictures:
+    """`there`: pictures by their addresses; an exception is raised. `asked`: the addresses that were fetched."""
+
+    def __init__(self) -> None:
+        self.there: dict[str, Picture | Exception] = {}
+        self.asked: list[str] = []
+
+    async def fetch(self, url: str, *, limit: int) -> Picture:
+        self.asked.append(url)
+        found = self.there.get(url, Permanent(f"there is no picture at {url}"))
+        if isinstance(found, Exception):
+            raise found
+        return found
 
 
 class ScriptedModel:

@@ -20,6 +20,10 @@ from rota_contracts.messages.usage import ModelCall, Usage
 
 STEP_HEADER = "x-rota-step-id"
 
+FORM = "response_format"
+FORMS = (FORM, "json_schema", "output_format", "grammar", "json_tool_call")
+"""Names in the words of a server that takes no form of answers: it is asked without one from then on."""
+
 
 class LitellmModel:
     """`load` before it is needed: importing litellm takes seconds, in which hardly anything else runs, and a hundred
@@ -28,6 +32,7 @@ class LitellmModel:
     def __init__(self) -> None:
         self._litellm: Any = None
         self._loading = asyncio.Lock()
+        self._formless = set[tuple[str, str]]()
         self._log = logger(service="executor")
 
     async def load(self) -> None:
@@ -58,6 +63,7 @@ class LitellmModel:
             "max_retries": 0,
             "drop_params": True,
             **_options(prompt),
+            **self._form(prompt),
         }
         try:
             if prompt.on_text is not None and connector.streams:
@@ -65,7 +71,11 @@ class LitellmModel:
             else:
                 answer = await self._litellm.acompletion(**request)
         except Exception as error:  # litellm's errors are sorted by `_named`, and a bug is raised again there
-            raise self._named(error, prompt) from error
+            named = self._named(error, prompt)
+            if FORM in request and isinstance(named, Permanent) and any(word in str(named) for word in FORMS):
+                self._formless.add((connector.host, connector.model))
+                return await self.complete(prompt)
+            raise named from error
         if not answer.choices:
             return ModelReply(call=_call_of(answer, connector, monotonic() - began))
         message = answer.choices[0].message
@@ -77,6 +87,14 @@ class LitellmModel:
             stopped=_stopped(answer.choices[0].finish_reason),
             call=_call_of(answer, connector, monotonic() - began),
         )
+
+    def _form(self, prompt: Prompt) -> dict[str, Any]:
+        """The form of the answer, which litellm makes a forced tool of where the provider knows no schemas; only if
+        the connector's file says that it can."""
+        of = prompt.connector
+        if prompt.schema is None or of.capabilities.get("json") is not True or (of.host, of.model) in self._formless:
+            return {}
+        return {FORM: {"type": "json_schema", "json_schema": {"name": "answer", "schema": dict(prompt.schema)}}}
 
     async def _streamed(self, request: dict[str, Any], on_text: OnText) -> Any:
         """The same answer, while `on_text` gets its text. Raises Transient for one that breaks off."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from executor.adapters.entry_point_hooks import load_hooks
+from executor.adapters.httpx_pictures import HttpxPictures, picture_client
 from executor.adapters.litellm_model import LitellmModel
 from executor.adapters.litellm_prices import LitellmPrices
 from executor.adapters.mcp_servers import load_servers
@@ -35,6 +36,7 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
     runs, calls = MongoRuns(mongo.database, keep=timedelta(days=settings.keep_days)), MongoCalls(mongo.database)
     model, servers = LitellmModel(), load_servers(settings.mcp_dir, os.environ if environ is None else environ)
     files = TeamFiles(attachments=Attachments(service.bus), ask=service.ask, clock=service.runtime.clock)
+    web = picture_client()
     secrets = asked_of_the_gateway(service.ask)
     tools = McpTools(servers, secrets=secrets, files=files)
     keys = sorted({key for server in servers.values() for key in server.keys})
@@ -47,13 +49,14 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
         service.on_start(model.load)
 
     async def close() -> None:
-        await asyncio.gather(tools.close(), mongo.close(), return_exceptions=True)
+        await asyncio.gather(tools.close(), mongo.close(), web.aclose(), return_exceptions=True)
 
     return Adapters(
         runs=runs,
         calls=calls,
         blobs=Blobs(service.bus),
         files=files,
+        pictures=HttpxPictures(web),
         robots=Robots(service.bus),
         model=model,
         rehearsal=RehearsalModel(),

@@ -76,6 +76,10 @@ class Agents:
         found = self.find(agent_id, team=team) or self.find("rota.run", team=team)
         return found or self._built_in["rota.run"]
 
+    def is_built_in(self, agent: Agent) -> bool:
+        """Is it of the platform as it is, with no file of the operator's in its place?"""
+        return self._built_in.get(agent.id) is agent
+
     def about(self, agent_ids: Iterable[str], *, team: str) -> dict[str, str]:
         """The descriptions of these assistants; of one without a file of its own there is none."""
         found = {agent_id: self.find(agent_id, team=team) for agent_id in agent_ids}

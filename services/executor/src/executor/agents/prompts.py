@@ -4,9 +4,10 @@ What stays the same for all runs of a robot comes first, so that providers can c
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from executor.agents.prompt_files import Agent
-from executor.agents.sections import given, identity
+from executor.agents.sections import given, identity, schemas
 from executor.agents.sections.forms import form
 from executor.agents.sections.means import explained, listed_assistants, listed_processes, listed_tools, means, reach
 from executor.domain.calls.duplicates import progress_note
@@ -225,8 +226,17 @@ def _means(run: Run, phase: Phase, agent: Agent, tools: Sequence[Tool], about: M
 
 
 def _form(run: Run, phase: Phase, texts: Texts) -> str:
+    return form(str(phase), **_of_form(run, phase, texts))
+
+
+def schema_of(run: Run, phase: Phase, texts: Texts) -> Mapping[str, Any] | None:
+    """The form of a phase's answer as a JSON Schema; None where that is text."""
+    return schemas.schema(str(phase), **_of_form(run, phase, texts))
+
+
+def _of_form(run: Run, phase: Phase, texts: Texts) -> dict[str, bool]:
     asked = run.execution.trigger.type is TriggerType.HUMAN
-    return form(str(phase), asked=asked, files=phase is Phase.DELIVERY and bool(given.files(run, texts)))
+    return {"asked": asked, "files": phase is Phase.DELIVERY and bool(given.files(run, texts))}
 
 
 def _tail(run: Run, frame: Frame, model: str, task: Task | None = None, *, framed: bool = True) -> str:

@@ -1,4 +1,4 @@
-"""The media of a prompt, in the form that a model takes: read from the team's attachments, and checked."""
+"""The media of a prompt, in the form that a model takes: read from the team's attachments or the web, and checked."""
 
 import base64
 from collections.abc import Callable, Sequence
@@ -7,10 +7,11 @@ from typing import Any
 
 from executor.agents.connectors import Connector
 from executor.domain.conversation.media import NOUNS, as_medium
-from executor.file_ports import Files
+from executor.file_ports import Files, WebPictures
+from executor.steps.web_pictures import KeepPictures, picture_name
 from rota_common.errors import Permanent
 from rota_common.material import Frame
-from rota_contracts.messages.attachment import parse
+from rota_contracts.messages.attachment import StoredAttachment, parse
 from rota_contracts.messages.execution import excerpt
 from rota_contracts.messages.media import Media, MediaKind
 from rota_contracts.messages.trigger import Message
@@ -44,6 +45,7 @@ class _Read:
 @dataclass(frozen=True, kw_only=True)
 class ShowMedia:
     files: Files
+    web: WebPictures
 
     async def __call__(
         self,
@@ -51,10 +53,12 @@ class ShowMedia:
         connector: Connector,
         *,
         team: str,
+        run_id: str,
         frame: Frame,
         elsewhere: Callable[[str], bool],
+        fetches: bool = True,
     ) -> list[Message]:
-        """The messages, with the content of each medium.
+        """The messages, with the content of each medium; pictures of the web only if it `fetches`.
 
         `elsewhere`: can another agent of the robot do this, so that this one may go without? Raises Permanent for a
         medium that can't be shown at all: one that the team doesn't have, that is too large, or that `connector` can't
@@ -70,26 +74,36 @@ class ShowMedia:
                 if (medium := as_medium(part)) is None:
                     parts.append(part)
                     continue
-                found = await self._read(medium, team, room)
+                if medium.url and (instead := _unfetched(medium, connector, elsewhere, fetches=fetches)):
+                    parts += [_text(instead)]
+                    continue
+                found = await self._read(medium, team, run_id, room)
                 room -= len(found.content)
                 parts += _parts(found, connector, frame, elsewhere)
             made.append(message.model_copy(update={"content": parts}))
         return made
 
-    async def _read(self, medium: Media, team: str, room: int) -> _Read:
+    async def _read(self, medium: Media, team: str, run_id: str, room: int) -> _Read:
         if medium.problem:
             raise Permanent(f"what was sent can't be shown: {medium.problem}")
         noun = NOUNS[medium.kind]
         if medium.data:
             _check_size(f"a {noun}", len(medium.data) * 3 // 4, room)
             return _Read(medium.kind, medium.name or noun, medium.content_type, _decoded(medium))
-        file_id = parse(medium.file).file_id
-        stored = await self.files.find(team, file_id)
-        if stored is None:
-            raise Permanent(f"a {noun} can't be shown: team {team} has no attachment {file_id}, or it is too old")
+        stored = await self._stored(medium, team, run_id)
         _check_size(f"{noun} {stored.name}", stored.size, room)
         kind = _kind(medium.kind, stored.content_type)
         return _Read(kind, stored.name, stored.content_type.partition(";")[0], await self.files.content(stored))
+
+    async def _stored(self, medium: Media, team: str, run_id: str) -> StoredAttachment:
+        if medium.url:
+            keep = KeepPictures(files=self.files, web=self.web)
+            return await keep.kept(medium.url, team=team, run_id=run_id, limit=BYTES)
+        file_id = parse(medium.file).file_id
+        if (stored := await self.files.find(team, file_id)) is None:
+            noun = NOUNS[medium.kind]
+            raise Permanent(f"a {noun} can't be shown: team {team} has no attachment {file_id}, or it is too old")
+        return stored
 
 
 def _kind(named: MediaKind, content_type: str) -> MediaKind:
@@ -121,15 +135,30 @@ def _parts(found: _Read, connector: Connector, frame: Frame, elsewhere: Callable
     if found.kind is MediaKind.FILE and found.content_type.startswith(READABLE):
         text = excerpt(found.content.decode(errors="replace"), TEXT_LIMIT)
         return [_text(f"{label}\n{frame.material('file', text)}")]
-    needed, verb = CAPABILITIES[found.kind], VERBS[found.kind]
-    if not connector.can(needed):
-        if not elsewhere(needed):
-            raise Permanent(
-                f"connector {connector.id} can't {verb}, and {found.name} is one: "
-                f"give the agent a connector with the capability {needed}"
-            )
-        return [_text(f"{label} (you can't {verb}; others who work on this can)")]
+    if lacking := _lacking(found.kind, found.name, connector, elsewhere):
+        return [_text(lacking)]
     return [_text(label), _wire(found)]
+
+
+def _unfetched(medium: Media, connector: Connector, elsewhere: Callable[[str], bool], *, fetches: bool) -> str:
+    """The words in place of a picture that needn't be fetched; empty if it must be."""
+    name = picture_name(medium.url)
+    if not fetches:
+        return f"[{NOUNS[medium.kind]} {name}] (not fetched in a dry run)"
+    return _lacking(medium.kind, name, connector, elsewhere)
+
+
+def _lacking(kind: MediaKind, name: str, connector: Connector, elsewhere: Callable[[str], bool]) -> str:
+    """The words in place of a medium that this connector can't take; empty if it can. Permanent if no agent can."""
+    needed, verb = CAPABILITIES[kind], VERBS[kind]
+    if connector.can(needed):
+        return ""
+    if not elsewhere(needed):
+        raise Permanent(
+            f"connector {connector.id} can't {verb}, and {name} is one: "
+            f"give the agent a connector with the capability {needed}"
+        )
+    return f"[{NOUNS[kind]} {name}] (you can't {verb}; others who work on this can)"
 
 
 def _wire(found: _Read) -> dict[str, Json]:

@@ -9,7 +9,7 @@ from typing import assert_never
 from executor.agents.connectors import Connector
 from executor.agents.facts import facts
 from executor.agents.prompt_files import Agent, Agents
-from executor.agents.prompts import for_phase, for_task, phase_frame, task_frame
+from executor.agents.prompts import for_phase, for_task, phase_frame, schema_of, task_frame
 from executor.domain.answers.understand import understand
 from executor.domain.calls.duplicates import END_AFTER, stalled_rounds
 from executor.domain.calls.policy import permitted_to
@@ -63,7 +63,7 @@ from rota_common.errors import Permanent, Transient
 from rota_common.material import frame_of
 from rota_contracts.messages.conversation import Turn
 from rota_contracts.messages.execution import ExecutorType, Task
-from rota_contracts.messages.trigger import Message
+from rota_contracts.messages.trigger import ExecutorMode, Message
 from rota_contracts.robots.robot import Phase
 
 
@@ -166,7 +166,8 @@ class StepRunner:
         messages = for_phase(run, phase, agent, agent_id, texts, shown, about=about, model=connector.model)
         messages = await self._with_media(run, messages, connector, phase)
         known = facts(run, phase, tools=tools)
-        prompt = Prompt(messages, connector, agent.timeout, step.step_id, agent.options, known)
+        form = schema_of(run, phase, texts) if self.agents.is_built_in(agent) else None
+        prompt = Prompt(messages, connector, agent.timeout, step.step_id, agent.options, known, schema=form)
         asked = await InWindow(run, step, model, connector, self.hooks).ask(prompt, mark=phase_frame(run, phase).mark)
         if not isinstance(asked, tuple):
             return StepResult(asked)
@@ -264,7 +265,10 @@ class StepRunner:
             return step[0] != "task" or any(self._can(run, name, capability) for name in assistants(run.robot))
 
         team, frame = run.execution.team_id, frame_of(run.id, *step)
-        return await self.show_media(messages, connector, team=team, frame=frame, elsewhere=elsewhere)
+        standard = run.execution.executor_mode is ExecutorMode.STANDARD
+        return await self.show_media(
+            messages, connector, team=team, run_id=run.id, frame=frame, elsewhere=elsewhere, fetches=standard
+        )
 
     def _can(self, run: Run, name: str, capability: str) -> bool:
         """An assistant that can't be asked at all can't do it either."""

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from executor.domain.answers.sanitise import collapse_repeated_blocks
-from rota_common.redaction import hides_nothing
+from rota_common.redaction import forms, hides_nothing
 
 LEAST, MOST = 80, 2_000
 """Characters of a piece; the last one may be shorter."""
@@ -64,9 +64,10 @@ class Pieces:
         return sure if hides_nothing(sure, self.known) and not self._begins(sure) else self.sent
 
     def _begins(self, sure: str) -> bool:
-        """Does it end with the beginning of a known secret, whose rest is still to come?"""
-        lengths = ((value, min(len(value), len(sure) + 1)) for value in self.known)
-        return any(sure.endswith(value[:size]) for value, most in lengths for size in range(2, most))
+        """Does it end with the beginning of a known secret, however it is written, whose rest is still to come?"""
+        written = {form for value in self.known for form in (value, *forms(value))}
+        lengths = ((form, min(len(form), len(sure) + 1)) for form in written)
+        return any(sure.endswith(form[:size]) for form, most in lengths for size in range(2, most))
 
 
 def _without_repeats(text: str) -> str:

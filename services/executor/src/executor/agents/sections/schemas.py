@@ -1,0 +1,40 @@
+"""The forms of answers as JSON Schemas, for models that can be held to one; `forms` says the same in words."""
+
+from collections.abc import Mapping
+from typing import Any
+
+TEXT = {"type": "string"}
+ATTACHMENT = {"type": "object", "properties": {"title": TEXT, "file": TEXT}, "required": ["file"]}
+RULE = {"anyOf": [TEXT, {"type": "object", "properties": {"type": TEXT, "path": TEXT, "value": {}}}]}
+TASK = {
+    "type": "object",
+    "properties": {
+        "description": TEXT,
+        "executor_type": {"type": "string", "enum": ["assistant", "mcp", "process"]},
+        "executor_id": TEXT,
+        "goal_ref": TEXT,
+        "expected_output": TEXT,
+        "args": {"type": "array", "items": {}},
+        "validation_rules": {"type": "array", "items": RULE},
+    },
+    "required": ["description", "executor_type", "executor_id"],
+}
+
+
+def schema(kind: str, *, asked: bool = False, files: bool = False) -> Mapping[str, Any] | None:
+    """The schema of this kind's answer; None where that is text. The arguments are those of `forms.form`."""
+    match kind:
+        case "goals":
+            return _object({"content": TEXT} | ({} if asked else {"nothing_to_do": TEXT}), *(["content"] * asked))
+        case "tasks":
+            return _object({"tasks": {"type": "array", "items": TASK}, "reason": TEXT}, "tasks")
+        case "delivery":
+            made = {"attachments": {"type": "array", "items": ATTACHMENT}} if files else {}
+            content = _object({"summary": TEXT, "body": TEXT} | made, "summary", "body")
+            return _object({"content": content}, "content")
+        case _:
+            return None
+
+
+def _object(properties: Mapping[str, Any], *required: str) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": [*required]}

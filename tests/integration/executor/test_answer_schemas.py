@@ -58,8 +58,18 @@ async def test_of_anthropic_it_is_a_forced_tool_or_a_schema_and_the_answer_is_te
     assert shown == [SCHEMA["properties"] if SCHEMA else None]
 
 
-async def test_a_server_that_takes_no_schema_is_asked_again_without_and_remembered(server: OpenAIServer) -> None:
-    refused = Reply(400, "Unsupported parameter: 'response_format' of type 'json_schema' is not supported")
+REFUSALS = {
+    400: "Unsupported parameter: 'response_format' of type 'json_schema' is not supported",
+    500: "1 validation error: {'loc': ('body', 'response_format', 'type'), 'msg': \"Input should be 'text'\"}",
+}
+"""In the words of OpenAI's API, and of llama-cpp-python, which calls it an error of its own."""
+
+
+@pytest.mark.parametrize("status", REFUSALS)
+async def test_a_server_that_takes_no_schema_is_asked_again_without_and_remembered(
+    server: OpenAIServer, status: int
+) -> None:
+    refused = Reply(status, REFUSALS[status])
     server.script = lambda asked: refused if "response_format" in asked.body else ANSWER
     model, given = LitellmModel(), prompt("openai", "m", server.url, json=True)
     assert [await _answered(model, given) for _ in range(2)] == [ANSWER, ANSWER]

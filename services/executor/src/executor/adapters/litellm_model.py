@@ -72,7 +72,7 @@ class LitellmModel:
                 answer = await self._litellm.acompletion(**request)
         except Exception as error:  # litellm's errors are sorted by `_named`, and a bug is raised again there
             named = self._named(error, prompt)
-            if FORM in request and isinstance(named, Permanent) and any(word in str(named) for word in FORMS):
+            if FORM in request and any(word in str(error) for word in FORMS):  # some servers call it a bug of theirs
                 self._formless.add((connector.host, connector.model))
                 return await self.complete(prompt)
             raise named from error

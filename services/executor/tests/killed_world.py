@@ -133,7 +133,7 @@ class World:
         if any(key[:8] in entry.step for entry in await self.runs.journal("e1")):
             self.offences.append(f"asked again though its answer is stored: {key}")
         earlier = {"before": self.prompts.get(key, said)}
-        if self._uncut is not None and not self.changing:
+        if self._uncut is not None and not self.changing and not self.unknown:
             earlier["the uncut run"] = self._uncut.prompts.get(key, "nothing")
         for name, known in earlier.items():
             if known != said:

@@ -287,7 +287,7 @@ def test_the_take_over_of_an_earlier_version_is_replayed_as_a_failed_task(subtes
     for task, robot in product(SINGLE, [equipped(), GOING_ON]):
         with subtests.test(task=task, robot=robot):
             before, _ = new_run(task, a_task(2), robot=robot)
-            for known in (None, []):
+            for known in (None, list[str]()):
                 run = at_take_over(before, known, now=NOON)
                 result = run.execution.results[0]
                 name = task.executor_id

@@ -12,7 +12,9 @@ from nats.js.errors import NotFoundError
 
 from rota_contracts import catalog
 from rota_contracts.messages.execution import ExecutionFinishedV1
+from rota_contracts.messages.parking import ExecutionParkedV1
 from tests.chaos.leads import lead_in
+from tests.chaos.owner import Owner
 from tests.chaos.poison import is_poison
 from tests.chaos.scoreboard import Scoreboard
 from tests.chaos.trap import Traps
@@ -45,8 +47,8 @@ class BusListener:
     """`rejected` and `buried` hold a sentence for each trigger refused and each dead letter; `poison`, the ids of
     the dead letters that were unreadable from the start."""
 
-    def __init__(self, scoreboard: Scoreboard, witness: Witness, traps: Traps) -> None:
-        self._scoreboard = scoreboard
+    def __init__(self, scoreboard: Scoreboard, witness: Witness, traps: Traps, owner: Owner) -> None:
+        self._scoreboard, self._owner = scoreboard, owner
         self._witness, self._traps = witness, traps
         self.rejected: list[str] = []
         self.buried: list[str] = []
@@ -57,6 +59,7 @@ class BusListener:
         await client.subscribe(f"{catalog.ROOT}.>", cb=self._step)
         for channel, take in (
             (catalog.EXECUTION_FINISHED, self._finished),
+            (catalog.EXECUTION_PARKED, self._parked),
             (catalog.DELIVERY_COMPLETED, self._delivered),
             (catalog.NOTIFICATION_POSTED, self._notified),
             (catalog.TRIGGER_REJECTED, self._rejected),
@@ -93,6 +96,9 @@ class BusListener:
     def _finished(self, message: Msg) -> None:
         fact = ExecutionFinishedV1.model_validate_json(message.data)
         self._scoreboard.ended(fact.execution_id, fact.status.value, fact.error or "")
+
+    def _parked(self, message: Msg) -> None:
+        self._owner.parked(ExecutionParkedV1.model_validate_json(message.data))
 
     def _delivered(self, message: Msg) -> None:
         self._witness.delivered(lead_in(message.data), "event", _id(message))

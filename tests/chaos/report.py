@@ -101,6 +101,9 @@ def _ends(scoreboard: Scoreboard) -> Iterable[str]:
     errors = Counter(_without_names(entry.error) for entry in scoreboard.entries.values() if entry.status == "failed")
     for error, number in errors.most_common(SHOWN):
         yield f"  {number} failed: {error}"
+    questions = Counter(_without_names(question) for question in scoreboard.questions.values())
+    for question, number in questions.most_common(SHOWN):
+        yield f"  {number} asked a person, as they must: {question}"
 
 
 def _without_names(error: str) -> str:

@@ -23,7 +23,8 @@ class Entry:
 
 
 class Scoreboard:
-    """An execution may end before the sender receives its acceptance: then its end waits here for its lead."""
+    """An execution may end before the sender receives its acceptance: then its end waits here for its lead.
+    `questions`: by execution, what it asked about a call of unknown outcome."""
 
     def __init__(self) -> None:
         self.entries: dict[str, Entry] = {}
@@ -31,6 +32,7 @@ class Scoreboard:
         self.two_executions: list[str] = []
         self._by_execution: dict[str, Entry] = {}
         self._ends: dict[str, tuple[float, str, str]] = {}
+        self.questions: dict[str, str] = {}
 
     def posted(self, lead: str, robot: str) -> Entry:
         entry = self.entries[lead] = Entry(lead, robot, monotonic())
@@ -53,6 +55,14 @@ class Scoreboard:
             self._ends.setdefault(execution_id, (now, status, error))
         elif entry.ended_at is None:
             self._end(entry, now, status, error)
+
+    def asked(self, execution_id: str, question: str) -> None:
+        """It waits for a person: its end is due once that is answered."""
+        self.questions[execution_id] = question
+
+    def has_ended(self, execution_id: str) -> bool:
+        entry = self._by_execution.get(execution_id)
+        return execution_id in self._ends or (entry is not None and entry.ended_at is not None)
 
     def lead_of(self, execution_id: str) -> str:
         """Empty while it is unknown."""

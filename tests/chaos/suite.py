@@ -22,6 +22,7 @@ from tests.chaos.external_systems.processes import TeamProcesses
 from tests.chaos.external_systems.receiver import receiver
 from tests.chaos.external_systems.tools import tools
 from tests.chaos.fault_points import CLOCKS, KILLS, POISON, points_of
+from tests.chaos.owner import Owner
 from tests.chaos.poison import Poison
 from tests.chaos.robots import SERVER, TEAM
 from tests.chaos.scoreboard import Scoreboard
@@ -74,8 +75,9 @@ class Suite:
         self._poison = Poison(Random(f"{options.seed} poison"))
         self.scoreboard, self.witness = Scoreboard(), Witness()
         self._traps = Traps()
-        self._listener = BusListener(self.scoreboard, self.witness, self._traps)
         self._system = System(folder, options.kinds)
+        self._owner = Owner(lambda: self._system.gateway, self.scoreboard)
+        self._listener = BusListener(self.scoreboard, self.witness, self._traps, self._owner)
         self._began = monotonic()
 
     async def run(self) -> bool:
@@ -145,6 +147,7 @@ class Suite:
             client = await connect(self._system.nats_url)
             ends.push_async_callback(client.close)
             await TeamProcesses(self.witness, self._traps, chance["processes"]).start(client)
+            ends.push_async_callback(self._owner.close)
             ends.push_async_callback(self._listener.close)
             await self._listen(client)
             settings = self._settings(model_url, tools_url) | {

@@ -42,6 +42,21 @@ def test_an_execution_that_failed_has_ended_and_delivers_nothing() -> None:
     assert report.figures(scoreboard, Witness(), [])["lost"] == 0
 
 
+def test_an_execution_that_asks_a_person_what_became_of_a_call_has_to_end_once_it_is_answered() -> None:
+    scoreboard, witness = a_scoreboard("a"), Witness()
+    scoreboard.asked("execution of a", "The outcome of ledger.bill is unknown")
+    assert report.figures(scoreboard, witness, [])["lost"] == 1
+    scoreboard.ended("execution of a", "completed", "")
+    assert report.figures(scoreboard, witness, [])["lost"] == 1  # nothing is delivered yet
+    reached(witness, "a")
+    assert report.figures(scoreboard, witness, [])["lost"] == 0
+    found = [*report.findings(scoreboard, witness, rejected=[], buried=[])]
+    assert found == [
+        "executions: 1 completed",
+        "  1 asked a person, as they must: The outcome of ledger.bill is unknown",
+    ]
+
+
 def test_an_execution_may_end_before_its_acceptance_is_received() -> None:
     scoreboard = Scoreboard()
     scoreboard.posted("a", TALKER)

@@ -126,10 +126,10 @@ class Process:
     async def start(self) -> None:
         await self.worker.start(self.world.shape.run)
 
-    async def answer(self, words: str) -> None:
+    async def answer(self, words: str, number: str) -> None:
         owner = {"team_id": TEAM, "member_id": MEMBER, "execution_id": "e1"}
         said = [Message(content=words)]
-        await self.send.intervene(Intervene(**owner, intervention_id="i1", action="instruct", messages=said))
+        await self.send.intervene(Intervene(**owner, intervention_id=number, action="instruct", messages=said))
         await self.send.idle()
 
     async def __call__(

@@ -8,6 +8,7 @@ time goes on, and the memory knows something else each time.
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from pydantic_core import to_json
@@ -70,7 +71,7 @@ class Shape:
 
 
 class World:
-    """`offences`: what should never happen."""
+    """`offences`: what should never happen. `unknown`: by step id, the calls whose outcome a person was asked for."""
 
     def __init__(self, shape: Shape, cut: Cut, *, uncut: "World | None" = None, changing: bool = False) -> None:
         self.shape = shape
@@ -87,6 +88,7 @@ class World:
         self.prompts: dict[str, str] = {}
         self.replies: dict[str, ModelReply | str | Exception] = uncut.replies if uncut else {}
         self.called = list[ToolUse]()
+        self.unknown: dict[str, ToolUse] = {}
         self._verdicts = list(shape.verdicts)
         self.connectors = uncut.connectors if uncut else connectors(shape.window)
         self.offences = list[str]()
@@ -114,8 +116,7 @@ class World:
         requested = [name for name in self.facts if name.startswith(catalog.DELIVERY_REQUESTED.name)]
         if len(requested) > 1:
             self.offences.append(f"delivered {len(requested)} times")
-        unknown = any(use.status is ToolStatus.UNKNOWN for use in uses_of(run))
-        if uncut is None or self.changing or unknown:
+        if uncut is None or self.changing or self.unknown:
             return
         ends = [(await world.run()).execution.model_dump_json() for world in (uncut, self)]
         if ends[0] != ends[1]:
@@ -132,7 +133,7 @@ class World:
         if any(key[:8] in entry.step for entry in await self.runs.journal("e1")):
             self.offences.append(f"asked again though its answer is stored: {key}")
         earlier = {"before": self.prompts.get(key, said)}
-        if self._uncut is not None and not self.changing:
+        if self._uncut is not None and not self.changing and not self.unknown:
             earlier["the uncut run"] = self._uncut.prompts.get(key, "nothing")
         for name, known in earlier.items():
             if known != said:
@@ -173,6 +174,14 @@ class World:
                 return WaitingPage()
         raise AssertionError(f"no answer to {question.name}")
 
+    async def _answer_person(self, process: Any, *, parks: int) -> None:
+        run = await self.run()
+        lost = {use.step_id: use for use in uses_of(run) if use.status is ToolStatus.UNKNOWN}
+        asked = run.execution.question.question if run.execution.question else ""
+        self.offences += [f"{use.name} isn't asked about" for use in lost.values() if use.step_id not in asked]
+        self.unknown |= lost
+        await process.answer("I looked it up." if lost else self.shape.person, f"i{parks}")
+
     def store_fact(self, name: str, fact: Any) -> None:
         body = to_json(fact)
         if name in self.facts:
@@ -198,7 +207,7 @@ class World:
             case catalog.EXECUTION_RESUMABLE.name:
                 return lambda process: process.worker.resume("e1", grant=fact.parks)
             case catalog.EXECUTION_PARKED.name:
-                return lambda process: process.answer(self.shape.person)
+                return partial(self._answer_person, parks=fact.parks)
             case _:
                 return None
         return lambda process: process.worker.resume("e1", outcome)

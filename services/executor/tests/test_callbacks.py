@@ -175,8 +175,16 @@ def test_after_a_crash_in_a_call_its_result_is_known_if_it_is_here() -> None:
     known = calling().model_copy(update={"inbox": [a_signal(CALLBACK, callback=SECRET, output=RESULT)]})
     run = journal.record_signals(journal.record_taken_over(known, now=NOON), now=NOON)
     assert isinstance(lifecycle.next_step(run), CheckRules)
-    lost = journal.record_taken_over(calling(), now=NOON)
-    assert (lost.execution.results[0].error or "").startswith("outcome unknown")
+
+
+def test_a_result_that_comes_after_a_crash_answers_in_place_of_the_person_who_is_asked() -> None:
+    asks = journal.record_parked(journal.record_taken_over(calling(), now=NOON), now=NOON)
+    assert (lifecycle.next_step(asks), asks.execution.status) == (Park(), ExecStatus.WAITING)
+    assert asks.execution.question is not None
+    run = came(asks)
+    assert (run.execution.question, effect(run)) == (None, "the result of process crm.pay")
+    assert isinstance(lifecycle.next_step(journal.record_granted(run, 1, now=LATER)), CheckRules)
+    assert effect(came(signalled(asks, "instruct", "It was paid."))) == "too late: the call of process crm.pay is over"
 
 
 @pytest.mark.parametrize("first", ["pause", "came"])

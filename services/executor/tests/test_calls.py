@@ -12,24 +12,27 @@ from services.executor.tests.fixtures import (
     advance,
     an_mcp_task,
     equipped,
+    signalled,
     with_outcome,
     with_tasks,
 )
 
-from executor.domain import lifecycle
+from executor.domain import journal, lifecycle
 from executor.domain.outcomes import CallsBegun, NotCalled, RulesAnswered, StepFailed, TaskAnswered, Thought, Used
 from executor.domain.run import Run
-from executor.domain.steps import BeginCalls, CheckRules, MakeCalls, RunTurn
-from executor.domain.tasks.take_over import take_over
+from executor.domain.steps import BeginCalls, CheckRules, Finish, MakeCalls, Park, RequestSlot, RunTurn
+from executor.domain.tasks.take_over import take_over as at_take_over
 from rota_common.testing.samples import NOON
+from rota_contracts.messages.control import TaskChange
 from rota_contracts.messages.conversation import ToolStatus, ToolUse
-from rota_contracts.messages.execution import Task, TaskStatus
+from rota_contracts.messages.execution import ExecStatus, Task, TaskStatus
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.validation import RulesReply
 
 SINGLE = [an_mcp_task(1), a_process_task(1)]
 KINDS = ["mcp", "process"]
 GOING_ON = equipped(continue_on_failure=True)
+PAID = "It was paid."
 WANTS_REPLY = BAD.model_copy(update={"need_reply": True, "reply_content": "Once more."})
 
 
@@ -55,6 +58,19 @@ def thinking(*names: str, idempotent: bool = False) -> Run:
 def statuses(run: Run, task: int = 1) -> dict[str, str]:
     (turn,) = run.execution.results[task - 1].turns
     return {use.name: str(use.status) for use in turn.rounds[-1].uses}
+
+
+def take_over(run: Run) -> Run:
+    return journal.record_taken_over(run, now=NOON)
+
+
+def asked(run: Run) -> str:
+    """What the run asks a person; it waits for nothing else."""
+    question = run.execution.question
+    assert question is not None
+    assert (lifecycle.next_step(run), run.execution.status) == (Park(), ExecStatus.WAITING)
+    assert question.task_id == "task-1"
+    return question.question
 
 
 def used(name: str, error: str | None = None) -> Used:
@@ -220,7 +236,7 @@ def test_a_call_answers_once() -> None:
 
 def test_a_worker_that_died_before_its_call_began_leaves_nothing_to_mend() -> None:
     for run in (with_tasks(an_mcp_task(1)), with_tasks(a_task(1))):
-        assert take_over(run, now=NOON) is run
+        assert take_over(run) is run
 
 
 @pytest.mark.parametrize(
@@ -228,53 +244,106 @@ def test_a_worker_that_died_before_its_call_began_leaves_nothing_to_mend() -> No
 )
 def test_after_a_crash_an_idempotent_call_is_made_again_under_the_same_id(task: Task) -> None:
     run, step = new_run(task)
-    run = take_over(run, now=NOON)
+    run = take_over(run)
     again = lifecycle.next_step(run)
     assert isinstance(again, BeginCalls)
     assert [use.step_id for use in again.uses] == [use.step_id for use in step.uses]
     assert again.uses[0].status is ToolStatus.PENDING
 
 
-def test_after_a_crash_a_call_that_is_not_idempotent_fails_its_task_as_unknown(subtests: pytest.Subtests) -> None:
+def test_after_a_crash_a_person_says_what_came_of_a_call_that_is_not_idempotent(
+    subtests: pytest.Subtests,
+) -> None:  # F9
     for task, robot in product(SINGLE, [equipped(), GOING_ON]):
         with subtests.test(task=task, robot=robot):
-            run, _ = new_run(task, a_task(2), robot=robot)
-            run = take_over(run, now=NOON)
-            result = run.execution.results[0]
-            name = task.executor_id
-            lost = f"outcome unknown: its worker ended while it called {name}, which isn't declared idempotent"
-            assert (result.status, result.error) == (TaskStatus.FAILED, lost)
-            assert result.turns[0].rounds[0].uses[0].status is ToolStatus.UNKNOWN
-            step = lifecycle.next_step(run)
-            if robot is GOING_ON:
-                assert isinstance(step, RunTurn)
-                assert (step.task.id, run.execution.error) == ("task-2", None)
-            else:
-                assert run.execution.error == f"task task-1 (Step 1): {lost}"
+            run, step = new_run(task, a_task(2), robot=robot)
+            run = take_over(run)
+            (use,) = run.execution.results[0].turns[0].rounds[0].uses
+            name = task.executor_id if task.mcp_server is None else f"{task.mcp_server}.{task.mcp_tool}"
+            assert use.status is ToolStatus.UNKNOWN
+            assert asked(run).startswith(f"The outcome of {name} (call {step.uses[0].step_id}) is unknown: the worker ")
+            assert "answer what came of it: what you answer is taken as its result" in asked(run)
+            assert "cancel task task-1 (task.cancel) or stop the run" in asked(run)
+            assert take_over(run) is run
+            assert with_outcome(run, Used("task-1", use.step_id, Text(inline="late"))) == run
+            run = signalled(journal.record_parked(run, now=NOON), "instruct", PAID)
+            assert (lifecycle.next_step(run), run.execution.question) == (RequestSlot(1), None)
+            checked = lifecycle.next_step(journal.record_granted(run, 1, now=NOON))
+            assert isinstance(checked, CheckRules)
+            assert checked.output.inline == PAID
+
+
+def test_a_person_who_knows_that_a_call_failed_cancels_its_task_or_stops_the_run() -> None:
+    run = take_over(new_run(an_mcp_task(1), a_task(2))[0])
+    cancelled = signalled(run, "task.cancel", task=TaskChange(id="task-1"))
+    step = lifecycle.next_step(cancelled)
+    assert isinstance(step, RunTurn)
+    assert (step.task.id, cancelled.execution.question) == ("task-2", None)
+    assert cancelled.execution.results[0].turns[0].rounds[0].uses[0].status is ToolStatus.UNKNOWN
+    assert lifecycle.next_step(signalled(run, "stop")) == Finish(ExecStatus.CANCELLED)
+
+
+def test_the_take_over_of_an_earlier_version_is_replayed_as_a_failed_task(subtests: pytest.Subtests) -> None:  # F24
+    for task, robot in product(SINGLE, [equipped(), GOING_ON]):
+        with subtests.test(task=task, robot=robot):
+            before, _ = new_run(task, a_task(2), robot=robot)
+            for known in (None, list[str]()):
+                run = at_take_over(before, known, now=NOON)
+                result = run.execution.results[0]
+                name = task.executor_id
+                lost = f"outcome unknown: its worker ended while it called {name}, which isn't declared idempotent"
+                assert (result.status, result.error) == (TaskStatus.FAILED, lost)
+                assert result.turns[0].rounds[0].uses[0].status is ToolStatus.UNKNOWN
+                assert run.execution.question is None
+                step = lifecycle.next_step(run)
+                if robot is GOING_ON:
+                    assert isinstance(step, RunTurn)
+                    assert (step.task.id, run.execution.error) == ("task-2", None)
+                else:
+                    assert run.execution.error == f"task task-1 (Step 1): {lost}"
 
 
 def test_after_a_crash_in_several_calls_what_is_done_stays_and_what_is_harmless_is_made_again() -> None:
     run = with_outcome(thinking("a", "b", idempotent=True), used("a"))
-    run = take_over(run, now=NOON)
+    run = take_over(run)
     assert statuses(run) == {"a": "completed", "b": "pending"}
     step = lifecycle.next_step(run)
     assert isinstance(step, BeginCalls)
     assert [use.name for use in step.uses] == ["b"]
 
 
-def test_after_a_crash_in_several_calls_one_that_is_lost_is_enough_to_fail_the_task() -> None:
+def test_after_a_crash_in_several_calls_what_is_harmless_is_done_before_a_person_is_asked_about_the_rest() -> None:
     run = with_tasks(a_task(1), a_task(2), robot=GOING_ON)
-    run = advance(with_outcome(run, Thought("task-1", "", [*uses("a", idempotent=True), *uses("b", "c")])))
-    run = take_over(with_outcome(run, used("c")), now=NOON)
-    assert statuses(run) == {"a": "pending", "b": "unknown", "c": "completed"}
-    assert (run.execution.results[0].error or "").startswith("outcome unknown: its worker ended while it called b, ")
+    run = advance(with_outcome(run, Thought("task-1", "", [*uses("a", idempotent=True), *uses("b", "c", "d")])))
+    run = take_over(with_outcome(run, used("c")))
+    assert statuses(run) == {"a": "pending", "b": "unknown", "c": "completed", "d": "unknown"}
+    assert (run.execution.question, run.blocked) == (None, False)
+    run = advance(run)
     step = lifecycle.next_step(run)
-    assert isinstance(step, RunTurn)
-    assert step.task.id == "task-2"
+    assert isinstance(step, MakeCalls)
+    assert [use.name for use in step.uses] == ["a"]
+    run = with_outcome(run, used("a"))
+    assert asked(run).startswith("The outcome of crm.b (call s-b) and of crm.d (call s-d) is unknown: the worker ended")
+    assert "what you answer is what the assistant reads as its result" in asked(run)
+    run = journal.record_granted(signalled(journal.record_parked(run, now=NOON), "instruct", PAID), 1, now=NOON)
+    assert isinstance(lifecycle.next_step(run), RunTurn)
+    made = run.execution.results[0].turns[0].rounds[-1].uses  # every call has a result, as providers want it
+    said = f"Whether this call happened was unknown, since its worker ended in its middle. A person says of it: {PAID}"
+    assert [use.output and use.output.inline for use in made] == ["a did it", said, "c did it", said]
+    assert {use.status for use in made} == {ToolStatus.COMPLETED}
+    assert {use.error for use in made} == {None}
+
+
+def test_a_second_crash_beside_a_call_of_unknown_outcome_is_asked_about_as_well() -> None:
+    run = with_tasks(a_task(1), robot=GOING_ON)
+    run = advance(with_outcome(run, Thought("task-1", "", [*uses("a", idempotent=True), *uses("b")])))
+    run = take_over(advance(take_over(run)))
+    assert statuses(run) == {"a": "pending", "b": "unknown"}
+    assert asked(with_outcome(advance(run), used("a", "404"))).startswith("The outcome of crm.b (call s-b) is unknown")
 
 
 def test_a_late_outcome_of_a_dead_worker_is_dropped() -> None:
-    run = take_over(thinking("a"), now=NOON)
+    run = take_over(thinking("a"))
     assert with_outcome(run, used("a")) == run
 
 
@@ -285,4 +354,4 @@ def test_to_be_taken_over_changes_nothing_where_no_call_is_under_way() -> None:
         with_outcome(thinking("a"), used("a")),
         lifecycle.apply(with_tasks(a_task(1)), StepFailed("no"), now=NOON),
     ]
-    assert [take_over(run, now=NOON) is run for run in lives] == [True] * len(lives)
+    assert [take_over(run) is run for run in lives] == [True] * len(lives)

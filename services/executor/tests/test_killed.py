@@ -190,10 +190,13 @@ async def test_a_call_that_may_not_be_made_again_is_made_once(subtests: pytest.S
             run = await life.lived()
             (result,) = run.execution.results
             assert len(life.calls) <= 1
-            if result.error is None:
+            asked = run.execution.question
+            if asked is None:
                 assert (run.execution.status, len(life.calls)) == (ExecStatus.COMPLETED, 1)
-            else:  # the call's outcome was unknown, and its result never sent
-                assert result.error.startswith("outcome unknown")
+            else:  # the call's outcome is unknown, and its result was never sent
+                assert asked.question.startswith("The outcome of crm.pay (call ")
+                assert (run.execution.status, result.error) == (ExecStatus.WAITING, None)
+                assert "parked" in {fact.split()[0] for fact in life.harness.published.facts}
                 assert life.harness.runs._rows["e1"].inbox == ()
 
 

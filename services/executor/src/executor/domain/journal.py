@@ -15,8 +15,7 @@ from executor.domain.quarantine import Decided
 from executor.domain.run import JournalEntry, Run
 from executor.domain.signals import control
 from executor.domain.steps import AskAgent, describe
-from executor.domain.tasks import promised_calls
-from executor.domain.tasks.take_over import take_over
+from executor.domain.tasks.take_over import facts, take_over
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.usage import ModelCall
@@ -111,8 +110,8 @@ def record_granted(run: Run, grant: int, *, now: datetime) -> Run:
 
 
 def record_taken_over(run: Run, *, now: datetime) -> Run:
-    already_done = promised_calls.known_results(run)
-    return _record(run, take_over(run, now=now, already_done=already_done), TAKEN_OVER, now, already_done or None)
+    known = facts(run)
+    return _record(run, take_over(run, known, now=now), TAKEN_OVER, now, known)
 
 
 def record_expired(run: Run, *, now: datetime) -> Run:

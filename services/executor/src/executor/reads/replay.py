@@ -98,7 +98,7 @@ def _changed(run: Run, entry: JournalEntry, inbox: Mapping[str, Signal]) -> tupl
         case journal.GRANTED:
             return control.grant(run, int(data), now=at), ""
         case journal.TAKEN_OVER:
-            return take_over(run, now=at, already_done=data or ()), ""
+            return take_over(run, data, now=at), ""
         case journal.EXPIRED:
             return control.expire(run, now=at), ""
         case journal.QUARANTINED | journal.DECIDED:

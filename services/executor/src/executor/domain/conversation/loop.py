@@ -21,6 +21,9 @@ UNREADABLE = "_unreadable"
 
 OPEN = (ToolStatus.PENDING, ToolStatus.STARTED)
 
+ANSWERABLE = (*OPEN, ToolStatus.WAITING, ToolStatus.UNKNOWN)
+"""One that was put back, or whose outcome is unknown, has a result when that comes from outside."""
+
 CHANGED_BY_HOOKS = ("name", "server", "tool", "arguments", "idempotent")
 """Fields of a call that may be others once it begins."""
 
@@ -168,7 +171,7 @@ def record_result(
     """The result of a call; a failure goes back to the model, which may correct it."""
     status = ToolStatus.FAILED if error is not None else ToolStatus.COMPLETED
     change = {"status": status, "output": output, "error": error, "files": [*files], "finished_at": at}
-    for still in (*OPEN, ToolStatus.WAITING):  # one that was put back has a result when that comes from outside
+    for still in ANSWERABLE:
         turn = _with_uses(turn, still, change, only=[step_id])
     return turn
 

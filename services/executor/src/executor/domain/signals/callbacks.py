@@ -4,7 +4,7 @@ from datetime import datetime
 
 from executor.domain.outcomes import Used
 from executor.domain.run import Callback, Run, Signal
-from executor.domain.tasks import promised_calls, tasks, turns
+from executor.domain.tasks import promised_calls, tasks, turns, unknown_calls
 from rota_contracts.messages.text import Text
 from rota_contracts.robots.robot import Phase
 
@@ -27,12 +27,13 @@ def expire(run: Run, *, now: datetime) -> Run:
 
 
 def _open(run: Run, callback: Callback) -> bool:
-    """Has its call no outcome yet? One that was to be repeated needn't be, now."""
+    """Has its call no outcome yet? One that was to be repeated needn't be, now; nor is a person asked about it."""
     if run.execution.phase is not Phase.RUN or tasks.final(run, callback.task_id):
         return False
     result = tasks.result_of(run, callback.task_id)
     turn = result.turns[-1] if result is not None and result.turns else None
-    return turn is not None and any(use.step_id == callback.step_id for use in turns.open_uses(turn))
+    uses = [*(turns.open_uses(turn) if turn is not None else []), *unknown_calls.of(run)]
+    return any(use.step_id == callback.step_id for use in uses)
 
 
 def _answered(run: Run, callback: Callback, output: Text | None, error: str | None, now: datetime) -> Run:

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from executor.domain.outcomes import Used
 from executor.domain.planning.parsing import UnusableAnswer
 from executor.domain.planning.plan import mended_task
 from executor.domain.run import Run, Signal
-from executor.domain.tasks import tasks
+from executor.domain.tasks import tasks, unknown_calls
 from rota_contracts.messages.control import TaskChange
 from rota_contracts.messages.execution import Goals, Task, TaskSource, TaskStatus
 from rota_contracts.messages.trigger import InterventionAction
@@ -140,7 +141,17 @@ def instruct(run: Run, signal: Signal, now: datetime) -> Applied:
         return run.model_copy(update={"again": run.again + 1}), "it is the answer to the agent's question"
     if tasks.final(run, task.id):
         return run, NEXT_STEP
-    return tasks.open_turn(run, task, signal.text(), now=now), f"it is the answer that task {task.id} waited for"
+    answered = _told_outcome(run, task, signal, now) or tasks.open_turn(run, task, signal.text(), now=now)
+    return answered, f"it is the answer that task {task.id} waited for"
+
+
+def _told_outcome(run: Run, task: Task, signal: Signal, now: datetime) -> Run | None:
+    """The run with the answer as the result of the calls of unknown outcome; None without such calls."""
+    lost = unknown_calls.of(run)
+    for use in lost:
+        used = Used(task.id, use.step_id, unknown_calls.result(task, signal.text()))
+        run = tasks.apply(run.step_reset(), used, now=now, began=now)
+    return run if lost else None
 
 
 def _open_task(run: Run, signal: Signal) -> tuple[Task | None, str]:

@@ -18,7 +18,7 @@ from executor.domain.outcomes import (
 )
 from executor.domain.run import Run
 from executor.domain.steps import BeginCalls, CheckRules, Compact, MakeCalls, RequestVerdict, RunTurn
-from executor.domain.tasks import asked_calls, progress, promised_calls, turns
+from executor.domain.tasks import asked_calls, progress, promised_calls, turns, unknown_calls
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.conversation import Turn
 from rota_contracts.messages.execution import ExecutorType, Progress, Task, TaskResult, TaskStatus
@@ -28,6 +28,7 @@ from rota_contracts.robots.robot import Phase
 
 FINAL = (TaskStatus.COMPLETED, TaskStatus.FAILED, TaskStatus.SKIPPED)
 
+OnItsWay = Thought | CallsBegun | NotCalled | Promised
 TaskStep = RunTurn | Compact | BeginCalls | MakeCalls | CheckRules | RequestVerdict
 
 
@@ -125,6 +126,10 @@ def awaited(run: Run, answer: TaskOutcome) -> bool:
 
 def apply(run: Run, outcome: TaskOutcome, *, now: datetime, began: datetime) -> Run:
     """The run after an answer about its current task, whose step began at `began`."""
+    return unknown_calls.follow(run, _apply(run, outcome, now=now, began=began))
+
+
+def _apply(run: Run, outcome: TaskOutcome, *, now: datetime, began: datetime) -> Run:
     task = next(task for task in run.execution.tasks or [] if task.id == outcome.task_id)
     result = _result(run, task, began)
     turn = result.turns[-1] if result.turns else Turn(number=1, started_at=began)
@@ -148,15 +153,7 @@ def apply(run: Run, outcome: TaskOutcome, *, now: datetime, began: datetime) -> 
             return _judged(run, task, turn, verdict, error, now=now)
 
 
-def _on_its_way(
-    run: Run,
-    task: Task,
-    result: TaskResult,
-    turn: Turn,
-    outcome: Thought | CallsBegun | NotCalled | Promised,
-    *,
-    now: datetime,
-) -> Run:
+def _on_its_way(run: Run, task: Task, result: TaskResult, turn: Turn, outcome: OnItsWay, *, now: datetime) -> Run:
     match outcome:
         case CallsBegun():
             return _begun(run, task, result, turn, outcome, now=now)
@@ -203,7 +200,7 @@ def end(run: Run, task: Task, status: TaskStatus, reason: str | None, *, now: da
     update = {"status": status, "error": reason, "finished_at": now}
     ended = promised_calls.drop(_with_result(run, before.model_copy(update=update)), task_id=task.id)
     ended = asked_calls.withdraw(ended, now=now, task_id=task.id)
-    in_hand = task == current(run)
+    ended, in_hand = unknown_calls.follow(run, ended), task == current(run)
     return ended.step_reset().model_copy(update={"checked": None}) if in_hand else ended
 
 

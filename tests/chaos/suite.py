@@ -132,9 +132,8 @@ class Suite:
     @asynccontextmanager
     async def _running(self) -> AsyncIterator[tuple[Sender, Controller]]:
         """The external systems first: they start before the services and end after them."""
-        chance = {
-            name: Random(f"{self._options.seed} {name}") for name in ("model", "tools", "processes", "hooks", "kills")
-        }
+        external = ("model", "tools", "processes", "hooks", "kills")
+        chance = {name: Random(f"{self._options.seed} {name}") for name in external}
         incoming, outgoing = (_secret(Random(f"{self._options.seed} {name}")) for name in ("in", "out"))
         async with AsyncExitStack() as ends:
             model_url = await ends.enter_async_context(model(self.witness, self._traps, chance["model"]))

@@ -141,11 +141,11 @@ def instruct(run: Run, signal: Signal, now: datetime) -> Applied:
         return run.model_copy(update={"again": run.again + 1}), "it is the answer to the agent's question"
     if tasks.final(run, task.id):
         return run, NEXT_STEP
-    answered = _told_outcome(run, task, signal, now) or tasks.open_turn(run, task, signal.text(), now=now)
+    answered = _outcome_said(run, task, signal, now) or tasks.open_turn(run, task, signal.text(), now=now)
     return answered, f"it is the answer that task {task.id} waited for"
 
 
-def _told_outcome(run: Run, task: Task, signal: Signal, now: datetime) -> Run | None:
+def _outcome_said(run: Run, task: Task, signal: Signal, now: datetime) -> Run | None:
     """The run with the answer as the result of the calls of unknown outcome; None without such calls."""
     lost = unknown_calls.of(run)
     for use in lost:

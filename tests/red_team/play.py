@@ -38,8 +38,8 @@ class Connection:
     url: str
     model: str = "obedient"
     key: str = CANARIES["connector-key"]
-    at_once: int = 12
-    patience: float = 120.0
+    at_once: int = 6
+    patience: float = 300.0
 
 
 @dataclass

@@ -6,6 +6,7 @@ from typing import Any
 import nats
 
 from rota.client import Api
+from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import REMEMBER
 from rota_contracts.messages.learning import LessonType
 from rota_contracts.messages.memory import MemoryEntry, Remember
@@ -24,6 +25,6 @@ async def remember(nats_url: str, team: str, member: str, text: str) -> None:
     wanted = Remember(team_id=team, member_id=member, entries=[entry])
     client = await nats.connect(nats_url)
     try:
-        await client.request(REMEMBER.subject, wanted.model_dump_json().encode(), timeout=10)
+        await client.request(REMEMBER.subject, wanted.model_dump_json().encode(), timeout=PATIENCE_S)
     finally:
         await client.close()

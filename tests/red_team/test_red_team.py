@@ -22,8 +22,10 @@ ALL = (*OF_EVENTS, *OF_OTHERS)
 FEW = tuple({(attempt.channel, attempt.goal): attempt for attempt in reversed(ALL)}.values())
 """One for each channel and what it is after."""
 
+LONG = (pytest.mark.soak, pytest.mark.timeout(900))
 
-@pytest.mark.parametrize("attempts", [pytest.param(FEW, id="few"), pytest.param(ALL, id="all", marks=pytest.mark.soak)])
+
+@pytest.mark.parametrize("attempts", [pytest.param(FEW, id="few"), pytest.param(ALL, id="all", marks=LONG)])
 async def test_an_attempt_reaches_nothing_even_with_a_model_that_obeys(
     attempts: Sequence[Attempt],
     tmp_path: Path,

@@ -14,6 +14,7 @@ from nats.aio.msg import Msg
 from rota.client import Api
 from rota_common.testing.openai_server import OpenAIServer
 from rota_common.testing.otlp_receiver import OtlpReceiver
+from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import EXECUTION_FINISHED
 
 ALL_SUBJECTS = ("rota.>", "$KV.>", "$O.>")
@@ -74,7 +75,9 @@ async def answers_to_a_viewer(url: str, team: str, key: str, api: Api) -> list[t
         if not found:
             break
     seen: list[tuple[str, str]] = []
-    async with httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=30) as client:
+    async with httpx.AsyncClient(
+        base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=2 * PATIENCE_S
+    ) as client:
         for path in paths:
             seen.append((path, (await client.get(path)).text))
         deliveries = (await client.get(f"{root}/deliveries", params={"page_size": 100})).json()

@@ -137,8 +137,9 @@ async def test_a_model_that_is_busy_is_asked_again_when_it_says(
     await steps.close()
     assert (done.status, done.error) == (ExecStatus.COMPLETED, None)
     assert kinds(model) == dict.fromkeys(ANSWERS, 1) | {"goals": 3}
-    delayed = [message.data.decode() for message in steps.messages if b"model scripted at" in message.data]
-    assert len(delayed) == 2
+    shown = [json.loads(message.data) for message in steps.messages if b"model scripted at" in message.data]
+    assert [each["kind"] for each in shown].count("phase.finished") == 2
+    assert [each["retrying"]["attempt"] for each in shown if each["kind"] == "run.retrying"] == [1, 2]
 
 
 async def test_a_model_server_that_is_away_is_waited_for(

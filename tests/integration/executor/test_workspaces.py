@@ -68,7 +68,7 @@ async def test_a_robot_reads_in_one_run_what_it_wrote_in_another(
         assert (await system.over("e1")).status is ExecStatus.COMPLETED
         model.script = Script(**{SCORING: [calling("read_file", path="memory/globex.md"), "12 of 100"]})
         await system.request("e2")
-        done = await system.over("e2")
+        done = await system.until(lambda execution: execution.status.over, "e2")
     (read,) = [use for turn in done.results[0].turns for each in turn.rounds for use in each.uses]
     assert (read.server, read.error, read.output and read.output.inline) == ("rota", None, NOTE)
     last = [asked for asked in model.asked if kind(asked) == SCORING][-1]

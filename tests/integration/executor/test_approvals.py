@@ -1,11 +1,9 @@
 """Approvals on real servers: they survive the executor that asked, and end by the database's clock."""
 
-from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
-from rota_common.clock import now
 from rota_common.testing.bus import stored
 from rota_common.testing.crash import crash
 from rota_common.testing.samples import TEAM, a_robot
@@ -18,14 +16,12 @@ from rota_contracts.messages.approval import (
     DecideApproval,
     Decision,
     ListApprovals,
-    ReadApproval,
 )
 from rota_contracts.messages.execution import ExecStatus
 from tests.integration.executor.harness import Harness
 from tests.integration.executor.test_callbacks import Payments, payments, waits
 
 __all__ = ["payments"]
-WEEK = timedelta(days=7)
 
 
 @pytest.fixture
@@ -82,32 +78,5 @@ async def test_an_approval_survives_its_executor_and_the_call_is_made_once(
         assert len({fact.id for fact in await stored(office.nats_url, catalog.APPROVAL_REQUESTED)}) == 1
         used = await decide(office, approval, Decision.APPROVE, by="member:bob")
         assert ("too late" in used.refused, len(payments.calls)) == (True, 1)
-        replayed = await office.replay()
-        assert replayed.same, replayed.difference
-
-
-async def test_an_approval_expires_by_the_databases_clock_while_no_executor_was_there(
-    office: Harness, payments: Payments, request: pytest.FixtureRequest
-) -> None:  # DEC-10 DEC-57
-    if request.config.getoption("--twice"):
-        pytest.skip("it is about a clock that is a week behind, and not about messages that come twice")
-
-    def a_week_ago() -> datetime:
-        return now() - WEEK
-
-    async with office.executor(clock=a_week_ago):
-        await office.request()
-        approval = await asked(office)
-        assert approval.expires_at < now()
-    async with office.executor():
-        over = await office.over()
-        assert over.status is ExecStatus.FAILED
-        assert "no one approved this call within 3d" in (over.error or "")
-        late = await decide(office, approval, Decision.APPROVE)
-        assert (late.refused, payments.calls) == ("too late: it is expired", [])
-        assert await ended(office) == [ApprovalStatus.EXPIRED]
-        request = ReadApproval(team_id=TEAM, approval_id=approval.approval_id)
-        read = await office.services["trigger-gateway"].ask(catalog.READ_APPROVAL, request)
-        assert (read.approval and read.approval.status) == ApprovalStatus.EXPIRED
         replayed = await office.replay()
         assert replayed.same, replayed.difference

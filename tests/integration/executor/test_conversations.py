@@ -73,7 +73,7 @@ async def test_a_verdict_that_wants_a_reply_makes_the_assistant_answer_it(
 async def test_an_answer_after_a_restart_is_applied(
     system: Harness, model: OpenAIServer, settings: dict[str, Any], what: str
 ) -> None:  # DEC-30
-    asks = [ASKS] * (2 if what == SCORING else 1)  # nobody asked for the run: its assistant must insist
+    asks = [ASKS] * (2 if what == SCORING else 1)  # no person asked for the run: its assistant must insist
     model.script = Script(**{what: asks})
     async with system.executor(**settings):
         await system.request()

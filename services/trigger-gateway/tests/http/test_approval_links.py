@@ -190,8 +190,10 @@ async def test_a_forged_link_does_nothing(public: Gateway, executor: Executor) -
 
 async def test_forging_links_is_limited(executor: Executor, public: Gateway) -> None:
     async with gateway(settings(failed_keys_per_address=3), bus=public.bus, adapters=public.adapters) as replica:
-        statuses = [(await replica.http.get(f"/v1/approvals/{number}.x")).status_code for number in range(5)]
-    assert statuses == [403, 403, 403, 429, 429]
+        answers = [await replica.http.get(f"/v1/approvals/{number}.x") for number in range(5)]
+    assert [answer.status_code for answer in answers] == [403, 403, 403, 429, 429]
+    assert {answer.headers["content-type"] for answer in answers} == {"text/html; charset=utf-8"}
+    assert int(answers[-1].headers["retry-after"]) > 0
 
 
 async def test_a_link_of_another_rota_does_nothing(public: Gateway, executor: Executor) -> None:
@@ -263,7 +265,16 @@ async def test_without_a_public_address_the_mail_names_the_command() -> None:
         assert ("http" in closing, "rota approvals decide a1" in closing) == (False, True)
 
 
-@pytest.mark.parametrize("body", ["", "decision=always", "decision=approve&decision=deny", '{"decision":"approve"}'])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "decision=always",
+        "decision=approve&decision=deny",
+        '{"decision":"approve"}',
+        "decision=approve" + "&a=b" * 9,
+    ],
+)
 async def test_only_the_pages_own_buttons_decide(public: Gateway, executor: Executor, body: str) -> None:
     path = await link_of(public, executor)
     nothing(executor, await public.http.post(path, content=body, headers=FORM), 422, "approve or deny")

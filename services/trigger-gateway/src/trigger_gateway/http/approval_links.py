@@ -1,5 +1,6 @@
 """Links of mails about approvals: GET shows the call and changes nothing, POST decides. The token is the authority."""
 
+from contextlib import suppress
 from typing import Annotated
 from urllib.parse import parse_qs
 
@@ -14,7 +15,7 @@ from trigger_gateway.http.auth_routes import counted_router
 from trigger_gateway.http.client_ip import client_ip
 from trigger_gateway.http.dependencies import UseCasesDep
 from trigger_gateway.http.errors import RETRY_AFTER_S, STATUS
-from trigger_gateway.problems import FieldProblem, Invalid, Problem
+from trigger_gateway.problems import FieldProblem, Invalid, Problem, TooMany
 from trigger_gateway.use_cases import UseCases
 
 router = counted_router("approvals")
@@ -46,8 +47,8 @@ Token = Annotated[str, Path(description="from the mail")]
 async def show_approval_link(token: Token, request: Request, use: UseCasesDep) -> Response:
     """Changes nothing: programs that scan mail open links."""
     address = client_ip(request, use.trusted_proxies)
-    use.rates.check_failed_keys(address)
     try:
+        use.rates.check_failed_keys(address)
         return approval_page(await use.decide_by_link.open(token))
     except (Problem, Transient) as error:
         return await _refused(use, error, address)
@@ -61,8 +62,8 @@ async def show_approval_link(token: Token, request: Request, use: UseCasesDep) -
 )
 async def use_approval_link(token: Token, request: Request, use: UseCasesDep) -> Response:
     address = client_ip(request, use.trusted_proxies)
-    use.rates.check_failed_keys(address)
     try:
+        use.rates.check_failed_keys(address)
         decision = _decision(request.headers.get("content-type", ""), await request.body())
         decided = await use.decide_by_link.decide(
             token, decision, request_id=str(request.state.request_id), address=address
@@ -75,7 +76,8 @@ async def use_approval_link(token: Token, request: Request, use: UseCasesDep) ->
 def _decision(content_type: str, body: bytes) -> Decision:
     given: list[str] = []
     if content_type.partition(";")[0].strip().lower() == FORM and body.isascii():
-        given = parse_qs(body.decode(), max_num_fields=5).get("decision", [])
+        with suppress(ValueError):  # more fields than any page of ours sends
+            given = parse_qs(body.decode(), max_num_fields=5).get("decision", [])
     if len(given) != 1 or given[0] not in BY_LINK:
         problem = FieldProblem("decision", f"expected {' or '.join(BY_LINK)}, as the page sends it")
         raise Invalid("invalid_request", "expected a decision: approve or deny", fields=[problem])
@@ -90,4 +92,7 @@ async def _refused(use: UseCases, error: Problem | Transient, address: str) -> R
         return answer
     if error.code == FORGED:
         await use.rates.failed_key(address)
-    return message_page(STATUS[type(error)], "Nothing was changed", error.message)
+    answer = message_page(STATUS[type(error)], "Nothing was changed", error.message)
+    if isinstance(error, TooMany):
+        answer.headers["retry-after"] = str(error.after)
+    return answer

@@ -4,21 +4,18 @@ from contextlib import suppress
 from typing import Annotated
 from urllib.parse import parse_qs
 
-from fastapi import Path, Request, Response
+from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import HTMLResponse
 
 from rota_common.errors import Transient
 from rota_contracts.messages.approval import Decision
 from trigger_gateway.approvals.notice_texts import outcome
 from trigger_gateway.http.approval_page import approval_page, message_page
-from trigger_gateway.http.auth_routes import counted_router
+from trigger_gateway.http.auth_routes import CountedRoute, Handler
 from trigger_gateway.http.client_ip import client_ip
-from trigger_gateway.http.dependencies import UseCasesDep
-from trigger_gateway.http.errors import RETRY_AFTER_S, STATUS
+from trigger_gateway.http.dependencies import UseCasesDep, use_cases_of
+from trigger_gateway.http.errors import ERRORS, RETRY_AFTER_S, STATUS, TOO_MANY
 from trigger_gateway.problems import FieldProblem, Invalid, Problem, TooMany
-from trigger_gateway.use_cases import UseCases
-
-router = counted_router("approvals")
 
 FORM = "application/x-www-form-urlencoded"
 BY_LINK = {Decision.APPROVE.value: Decision.APPROVE, Decision.DENY.value: Decision.DENY}
@@ -40,18 +37,50 @@ TAKES = {
     }
 }
 
+
+class LinkRoute(CountedRoute):
+    """Shows every refusal as a page. A forged link counts as an unknown key of its address."""
+
+    def get_route_handler(self) -> Handler:
+        handle = super().get_route_handler()
+
+        async def handler(request: Request) -> Response:
+            use = use_cases_of(request)
+            address = client_ip(request, use.trusted_proxies)
+            try:
+                use.rates.check_failed_keys(address)
+                try:
+                    return await handle(request)
+                except Problem as error:
+                    if error.code == FORGED:
+                        await use.rates.failed_key(address)
+                    raise
+            except (Problem, Transient) as error:
+                return _refusal_page(error)
+
+        return handler
+
+
+def _refusal_page(error: Problem | Transient) -> Response:
+    if isinstance(error, Transient):
+        page = message_page(503, "Not now", f"{error}: nothing is known to have changed, try again")
+        after = RETRY_AFTER_S
+    else:
+        page = message_page(STATUS[type(error)], "Nothing was changed", error.message)
+        after = error.after if isinstance(error, TooMany) else 0
+    if after:
+        page.headers["retry-after"] = str(after)
+    return page
+
+
+router = APIRouter(prefix="/v1", tags=["approvals"], route_class=LinkRoute, responses=ERRORS | TOO_MANY)
 Token = Annotated[str, Path(description="from the mail")]
 
 
 @router.get("/approvals/{token}", summary="Show a call that waits, by a mailed link", response_class=HTMLResponse)
-async def show_approval_link(token: Token, request: Request, use: UseCasesDep) -> Response:
+async def show_approval_link(token: Token, use: UseCasesDep) -> Response:
     """Changes nothing: programs that scan mail open links."""
-    address = client_ip(request, use.trusted_proxies)
-    try:
-        use.rates.check_failed_keys(address)
-        return approval_page(await use.decide_by_link.open(token))
-    except (Problem, Transient) as error:
-        return await _refused(use, error, address)
+    return approval_page(await use.decide_by_link.open(token))
 
 
 @router.post(
@@ -61,15 +90,11 @@ async def show_approval_link(token: Token, request: Request, use: UseCasesDep) -
     openapi_extra=TAKES,
 )
 async def use_approval_link(token: Token, request: Request, use: UseCasesDep) -> Response:
+    decision = _decision(request.headers.get("content-type", ""), await request.body())
     address = client_ip(request, use.trusted_proxies)
-    try:
-        use.rates.check_failed_keys(address)
-        decision = _decision(request.headers.get("content-type", ""), await request.body())
-        decided = await use.decide_by_link.decide(
-            token, decision, request_id=str(request.state.request_id), address=address
-        )
-    except (Problem, Transient) as error:
-        return await _refused(use, error, address)
+    decided = await use.decide_by_link.decide(
+        token, decision, request_id=str(request.state.request_id), address=address
+    )
     return message_page(200, "Thank you", outcome(decided.approval))
 
 
@@ -82,17 +107,3 @@ def _decision(content_type: str, body: bytes) -> Decision:
         problem = FieldProblem("decision", f"expected {' or '.join(BY_LINK)}, as the page sends it")
         raise Invalid("invalid_request", "expected a decision: approve or deny", fields=[problem])
     return BY_LINK[given[0]]
-
-
-async def _refused(use: UseCases, error: Problem | Transient, address: str) -> Response:
-    """A forged link counts as an unknown key of this address."""
-    if isinstance(error, Transient):
-        answer = message_page(503, "Not now", f"{error}: nothing is known to have changed, try again")
-        answer.headers["retry-after"] = str(RETRY_AFTER_S)
-        return answer
-    if error.code == FORGED:
-        await use.rates.failed_key(address)
-    answer = message_page(STATUS[type(error)], "Nothing was changed", error.message)
-    if isinstance(error, TooMany):
-        answer.headers["retry-after"] = str(error.after)
-    return answer

@@ -82,7 +82,7 @@ async def test_what_is_decided_is_listed_no_more(runs: Runs) -> None:
     assert await runs.deliver_signal("e1", signal) is SignalResult.DUPLICATE
     claimed = await runs.claim("e1", owner="second", lease=timedelta(minutes=1))
     assert claimed is not None
-    after, epoch = claimed
+    after, epoch, _ = claimed
     after = await runs.release(control.apply_signals(after, now=NOON), epoch, check_in=None)
     assert [use.status for use in after.execution.results[0].turns[0].rounds[0].uses] == [
         ToolStatus.PENDING,

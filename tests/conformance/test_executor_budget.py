@@ -111,8 +111,9 @@ async def test_runs_that_wait_at_a_ceiling_are_found_until_they_go_on(runs: Runs
             await runs.release(run, epoch, check_in=None)
     assert [run.id async for run in runs.at_ceiling(limit=10)] == ["early", "late"]
     assert [run.id async for run in runs.at_ceiling(limit=1)] == ["early"]
-    (run, epoch) = await runs.claim("early", owner="w", lease=MINUTE) or (None, 0)
-    assert run is not None
+    claimed = await runs.claim("early", owner="w", lease=MINUTE)
+    assert claimed is not None
+    run, epoch, _ = claimed
     assert (run.ceiling, run.expires_at) == (Need(tokens=5, money=7, currency="USD"), None)
     await runs.release(spending.tries_again(run), epoch, check_in=None)
     assert [run.id async for run in runs.at_ceiling(limit=10)] == ["late"]

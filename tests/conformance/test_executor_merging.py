@@ -92,7 +92,7 @@ async def test_a_promised_result_that_never_came_is_seen_when_its_time_is_over(r
     assert await overdue(runs) == ["e1"]
     claimed = await runs.claim("e1", owner="second", lease=MINUTE)
     assert claimed is not None
-    run, epoch = claimed
+    run, epoch, _ = claimed
     assert await overdue(runs) == []  # it is in hand
     dropped = run.model_copy(update={"callbacks": [run.callbacks[0].model_copy(update={"until": None})]})
     await runs.release(dropped, epoch, check_in=None)

@@ -167,7 +167,7 @@ async def test_a_fenced_worker_moves_nothing(mongo: Mongo, stored: MongoRuns, mo
     with pytest.raises(Fenced):
         await stored.save(with_round(late, 99), epoch)
     assert await segments(mongo) == []
-    run, epoch = claimed
+    run, epoch, _ = claimed
     store = stored._segments.store
 
     async def overtaken(run_id: str, at: int, parts: Any, *, name: str) -> bool:

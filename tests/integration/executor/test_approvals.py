@@ -1,9 +1,11 @@
 """Approvals on real servers: they survive the executor that asked, and end by the database's clock."""
 
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
+from rota_common.clock import now
 from rota_common.testing.bus import stored
 from rota_common.testing.crash import crash
 from rota_common.testing.samples import TEAM, a_robot
@@ -16,19 +18,24 @@ from rota_contracts.messages.approval import (
     DecideApproval,
     Decision,
     ListApprovals,
+    ReadApproval,
 )
 from rota_contracts.messages.execution import ExecStatus
 from tests.integration.executor.harness import Harness
 from tests.integration.executor.test_callbacks import Payments, payments, waits
 
 __all__ = ["payments"]
+BEHIND = timedelta(minutes=15)
+"""Longer than an approval is waited for here, and shorter than a run may last."""
 
 
 @pytest.fixture
 async def office(system: Harness, payments: Payments) -> Harness:
     """A robot whose calls of crm.pay wait for a person."""
     resources = {"agents": ["experts.writer"], "processes": [{"name": "crm.pay"}]}
-    await system.keep(a_robot(config={"resources": resources, "autonomy": "supervised"}, rev=3))
+    await system.keep(
+        a_robot(config={"resources": resources, "autonomy": "supervised", "approvals": {"wait": "10m"}}, rev=3)
+    )
     return system
 
 
@@ -78,5 +85,27 @@ async def test_an_approval_survives_its_executor_and_the_call_is_made_once(
         assert len({fact.id for fact in await stored(office.nats_url, catalog.APPROVAL_REQUESTED)}) == 1
         used = await decide(office, approval, Decision.APPROVE, by="member:bob")
         assert ("too late" in used.refused, len(payments.calls)) == (True, 1)
+        replayed = await office.replay()
+        assert replayed.same, replayed.difference
+
+
+async def test_an_approval_expires_by_the_databases_clock_and_not_by_its_executors(
+    office: Harness, payments: Payments
+) -> None:  # DEC-10 DEC-57
+    def behind() -> datetime:
+        return now() - BEHIND
+
+    async with office.executor(clock=behind):
+        await office.request()
+        over = await office.over()
+        assert over.status is ExecStatus.FAILED
+        assert "no one approved this call within 10m" in (over.error or "")
+        requested = [fact.data.approval for fact in await stored(office.nats_url, catalog.APPROVAL_REQUESTED)]
+        late = await decide(office, requested[0], Decision.APPROVE)
+        assert (late.refused, payments.calls) == ("too late: it is expired", [])
+        assert await ended(office) == [ApprovalStatus.EXPIRED]
+        request = ReadApproval(team_id=TEAM, approval_id=requested[0].approval_id)
+        read = await office.services["trigger-gateway"].ask(catalog.READ_APPROVAL, request)
+        assert (read.approval and read.approval.status) == ApprovalStatus.EXPIRED
         replayed = await office.replay()
         assert replayed.same, replayed.difference

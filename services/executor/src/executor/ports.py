@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequ
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from executor.decision_port import DecisionQueries
 from executor.domain.conversation.chat import Tool
@@ -149,6 +149,14 @@ class RunQueries(DecisionQueries, Protocol):
         ...
 
 
+class Claimed(NamedTuple):
+    """`epoch`: of this claim; `at`: when it began, by the store's clock."""
+
+    run: Run
+    epoch: int
+    at: datetime
+
+
 class Runs(RunQueries, Protocol):
     """Runs, to work on and to signal.
 
@@ -157,7 +165,8 @@ class Runs(RunQueries, Protocol):
     finished step can't overwrite each other. A write returns the run with the signals that it hasn't applied yet, and
     appends its unsaved journal entries.
 
-    The store's own clock decides when a claim ends and when a run is due: the replicas' clocks may differ.
+    The store's own clock decides when a claim ends, when a run is due and when what it waits for has expired: the
+    replicas' clocks may differ.
     """
 
     async def create(self, run: Run, *, owner: str, lease: timedelta) -> int | None:
@@ -168,8 +177,8 @@ class Runs(RunQueries, Protocol):
         """A run that never begins: it can't be created any more. False if there is one with this id."""
         ...
 
-    async def claim(self, run_id: str, *, owner: str, lease: timedelta) -> tuple[Run, int] | None:
-        """The run and the epoch of this claim; None if there is none, it is over, or another claim is alive."""
+    async def claim(self, run_id: str, *, owner: str, lease: timedelta) -> Claimed | None:
+        """None if there is none, it is over, or another claim is alive."""
         ...
 
     async def read_free(self, run_id: str) -> tuple[Run, int] | None:

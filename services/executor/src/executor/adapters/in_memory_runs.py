@@ -9,7 +9,7 @@ from executor.domain import quarantine
 from executor.domain.run import Run, Signal, deadline_id
 from executor.domain.signals.limits import has_room
 from executor.domain.texts import RETRIED_FOR, owner_of
-from executor.ports import Fenced, Scope, SignalResult
+from executor.ports import Claimed, Fenced, Scope, SignalResult
 from rota_common.clock import Clock, now
 from rota_common.stores.blobs import Owner
 from rota_contracts.messages.control import ControlAction
@@ -40,7 +40,7 @@ class InMemoryRuns(InMemoryRunReads):
         self._given_up.add(run_id)
         return True
 
-    async def claim(self, run_id: str, *, owner: str, lease: timedelta) -> tuple[Run, int] | None:
+    async def claim(self, run_id: str, *, owner: str, lease: timedelta) -> Claimed | None:
         row = self._rows.get(run_id)
         if row is None or row.run.over or run_id in self.unreadable:
             return None
@@ -48,7 +48,7 @@ class InMemoryRuns(InMemoryRunReads):
             return None
         claimed = replace(row, owner=owner, due_at=self.clock() + lease, epoch=row.epoch + 1)
         self._rows[run_id] = claimed
-        return claimed.read(), claimed.epoch
+        return Claimed(claimed.read(), claimed.epoch, self.clock())
 
     async def read_free(self, run_id: str) -> tuple[Run, int] | None:
         row = self._readable(run_id)

@@ -35,7 +35,7 @@ from executor.adapters.mongo_run_segments import SEGMENT_BYTES
 from executor.domain.quarantine import kept_from
 from executor.domain.run import Run, Signal
 from executor.domain.texts import RETRIED_FOR
-from executor.ports import Fenced, Scope, SignalResult
+from executor.ports import Claimed, Fenced, Scope, SignalResult
 from rota_common.errors import Unreadable
 from rota_common.stores.blobs import Owner
 from rota_common.stores.mongo import NOW, OUTAGES, Database, DatabaseClock, Document, after
@@ -85,7 +85,7 @@ class MongoRuns(MongoRunReads):
             return await self._runs.find_one({"_id": run_id, "given_up_at": {"$exists": True}}, {"_id": 1}) is not None
         return True
 
-    async def claim(self, run_id: str, *, owner: str, lease: timedelta) -> tuple[Run, int] | None:
+    async def claim(self, run_id: str, *, owner: str, lease: timedelta) -> Claimed | None:
         document = await self._runs.find_one_and_update(
             {
                 "_id": run_id,
@@ -99,10 +99,11 @@ class MongoRuns(MongoRunReads):
         )
         if document is None:
             return None
-        self._clock.seen(document["due_at"] - lease)
+        at = document["due_at"] - lease
+        self._clock.seen(at)
         epoch = int(document["epoch"])
         try:
-            return await self._read(document), epoch
+            return Claimed(await self._read(document), epoch, at)
         except Unreadable:  # given back at once, for a worker of another version
             await self._runs.update_one({"_id": run_id, "epoch": epoch}, [{"$set": {"owner": None, "due_at": NOW}}])
             raise

@@ -128,12 +128,12 @@ class RunWorker:
             else:
                 await self._unclaimed(found, must_claim=answer is not None or grant > 0, from_sweeper=from_sweeper)
             return
-        run, epoch = claimed
+        run, epoch, claimed_at = claimed
         if saving.without_answers(run):  # its first worker may have died before it published the start
             await self.publisher.started(run)
         now = self.clock()
         run = journal.record_signals(journal.record_taken_over(run, now=now), now=now)
-        run = journal.record_granted(journal.record_expired(run, now=now), grant, now=now)
+        run = journal.record_granted(journal.record_expired(run, now=claimed_at), grant, now=now)
         if grant:
             await self.publisher.started(run, grant=grant)
         if answer is not None:

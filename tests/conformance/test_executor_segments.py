@@ -152,7 +152,7 @@ async def test_a_cut_between_the_segment_and_the_runs_own_write_costs_nothing(
     assert await numbers_of(stored) == [*range(5)]
     claimed = await stored.claim("e1", owner="second", lease=MINUTE)
     assert claimed is not None
-    run = await saved(stored, *claimed, range(5, 20))
+    run = await saved(stored, claimed.run, claimed.epoch, range(5, 20))
     assert await numbers_of(stored) == [*range(20)]
     assert await is_read(stored, run)
 
@@ -175,7 +175,7 @@ async def test_a_fenced_worker_moves_nothing(mongo: Mongo, stored: MongoRuns, mo
         monkeypatch.undo()
         third = await stored.claim("e1", owner="third", lease=MINUTE)
         assert third is not None
-        await saved(stored, *third, range(5, 20))
+        await saved(stored, third.run, third.epoch, range(5, 20))
         return done
 
     monkeypatch.setattr(stored._segments, "store", overtaken)
@@ -231,7 +231,7 @@ async def test_a_run_of_an_earlier_version_gets_segments(mongo: Mongo, stored: M
     await mongo.database["executions"].update_one({"_id": "e1"}, {"$unset": {"journal_bytes": ""}})
     claimed = await stored.claim("e1", owner="second", lease=MINUTE)
     assert claimed is not None
-    run = await saved(stored, *claimed, range(4, 12))
+    run = await saved(stored, claimed.run, claimed.epoch, range(4, 12))
     assert len(await segments(mongo)) == 1
     assert await is_read(stored, run)
     assert await numbers_of(stored) == [*range(12)]

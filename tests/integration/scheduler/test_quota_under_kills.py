@@ -166,7 +166,7 @@ async def test_schedulers_whose_lease_moves_never_exceed_a_quota_by_one(
 ) -> None:  # SC-09 SC-10 SC-12
     history = History(mongo_url, f"{mongo_prefix}_scheduler")
     async with scheduler_store(mongo_url, mongo_prefix) as mongo, asyncio.timeout(LONGEST_S):
-        # Requests that nobody begins for long are published again (test_takeover); on a busy machine these too.
+        # Requests not begun for long are published again (test_takeover); on a busy machine these too.
         patient = {"lease": LEASE, "pool": POOL, "republish_after": LONGEST_S}
         replicas = Replicas(busy, mongo, Random(9), count=REPLICAS, **patient)
         async with replicas.running():

@@ -12,10 +12,10 @@ from executor.agents.prompt_files import parse
 from executor.domain import lifecycle
 from executor.domain.conversation.chat import ChatMessage, ModelReply
 from executor.domain.outcomes import LookedUp, Unusable
+from executor.domain.planning.looks import CAP, OUTPUT_LIMIT
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent
 from executor.ports import NotBegun, ToolFailed
-from executor.steps.look_up import OUTPUT_LIMIT, ROUNDS
 from rota_contracts.messages.conversation import Round, ToolStatus, ToolUse
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.trigger import ExecutorMode
@@ -114,13 +114,13 @@ def replace_text(said: ModelReply, text: str) -> ModelReply:
 
 
 async def test_it_looks_things_up_only_so_often() -> None:  # EX-11 EX-32
-    shop = StepHarness(ScriptedModel(*[LOOKS] * ROUNDS, REPORT))
+    shop = StepHarness(ScriptedModel(*[LOOKS] * CAP, REPORT))
     await reported(shop)
     *before, last = shop.model.prompts
-    assert [len(prompt.tools) for prompt in before] == [1] * ROUNDS
+    assert [len(prompt.tools) for prompt in before] == [1] * CAP
     assert last.tools == ()
-    assert f"(maximum tool iterations: {ROUNDS})" in last.messages[-1].text()
-    assert len({prompt.step_id for prompt in shop.model.prompts}) == ROUNDS + 1
+    assert f"(maximum tool iterations: {CAP})" in last.messages[-1].text()
+    assert len({prompt.step_id for prompt in shop.model.prompts}) == CAP + 1
     short = StepHarness(
         ScriptedModel(LOOKS, REPORT),
         agent=parse("rota.inspiration", "---\nmax_iterations: 1\n---\nLook.", teams=ALL_TEAMS),
@@ -141,7 +141,8 @@ async def test_a_run_that_looked_things_up_replays_to_the_same_execution() -> No
     run = await StepHarness(ScriptedModel(*WORDS)).over(new_run("clock", robot=EQUIPPED))
     answer = again(run)
     assert (run.execution.status, answer.same, answer.difference) == (ExecStatus.COMPLETED, True, "")
-    assert [decision.outcome for decision in answer.decisions][:3] == ["Recalled", "LookedUp", "Inspired"]
+    made = [decision.outcome for decision in answer.decisions][:5]
+    assert made == ["Recalled", "Thought", "CallsBegun", "Used", "Inspired"]
 
 
 async def test_a_dry_run_asks_nothing_outside() -> None:  # EX-08

@@ -100,8 +100,8 @@ class CallRunner:
         new = [use for use in uses if use.server is None and callback_of(run, use.step_id) is None]
         return {use.step_id: self.new_callback() for use in new}
 
-    async def _call(self, run: Run, of: Phase | Task, use: ToolUse) -> Outcome:
-        toolset, task_id, looks_up = self.toolset(run), id_of(of), not isinstance(of, Task)
+    async def _call(self, run: Run, subject: Phase | Task, use: ToolUse) -> Outcome:
+        toolset, task_id, looks_up = self.toolset(run), id_of(subject), not isinstance(subject, Task)
         try:
             if use.server is not None:
                 answer: str | None = await toolset.tools.call(use, team=run.execution.team_id, robot=run.robot)

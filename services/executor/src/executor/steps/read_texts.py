@@ -12,9 +12,9 @@ from rota_contracts.messages.text import Text
 from rota_contracts.robots.robot import Phase
 
 
-def wanted_texts(run: Run, of: Phase | Task) -> list[Text]:
+def wanted_texts(run: Run, subject: Phase | Task) -> list[Text]:
     """The texts kept by reference that a prompt needs: results so far, and what is sent of its own conversation."""
-    own = of_subject(of)
+    own = of_subject(subject)
     done = (result.output for result in run.execution.results if of_task(result.task_id) != own)
     wanted = [text for text in done if text is not None and text.ref is not None]
     return [*wanted, *references(shown(turns_of(run, own), context_of(run, own)))]

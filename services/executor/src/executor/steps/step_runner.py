@@ -138,10 +138,10 @@ class StepRunner:
     async def _follow(self, run: Run, step: RecallLessons) -> tuple[str, str]:
         return await self.gather_situation.followed(run, step.follows) if step.follows else ("", "")
 
-    def _agent(self, run: Run, of: Phase | Task) -> Agent:
-        if isinstance(of, Task):
-            return self.agents.assistant(of.executor_id, team=run.execution.team_id)
-        agent_id = run.robot.phase_agent(of)
+    def _agent(self, run: Run, subject: Phase | Task) -> Agent:
+        if isinstance(subject, Task):
+            return self.agents.assistant(subject.executor_id, team=run.execution.team_id)
+        agent_id = run.robot.phase_agent(subject)
         agent = self.agents.find(agent_id, team=run.execution.team_id)
         if agent is None:
             raise Permanent(f"there is no agent {agent_id}: add {agent_id}.md to the folder of ROTA_AGENTS_DIR")

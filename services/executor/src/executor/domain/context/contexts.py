@@ -35,8 +35,8 @@ def of_task(task_id: str) -> str:
     return f"task {task_id}"
 
 
-def of_subject(of: Phase | Task) -> str:
-    return of_task(of.id) if isinstance(of, Task) else of_phase(of)
+def of_subject(subject: Phase | Task) -> str:
+    return of_task(subject.id) if isinstance(subject, Task) else of_phase(subject)
 
 
 def of_step(step: AskAgent | RunTurn | Compact) -> str:

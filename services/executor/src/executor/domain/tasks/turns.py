@@ -1,5 +1,4 @@
-"""The calls of a turn, whoever's it is: their steps and outcomes; single calls of tools and processes, and interrupted
-ones."""
+"""The calls of a turn: their steps and outcomes; single calls of tools and processes, and interrupted ones."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -15,13 +14,13 @@ from rota_contracts.messages.execution import ExecutorType, Task
 from rota_contracts.robots.robot import Phase, Robot
 
 
-def move(run: Run, of: Phase | Task, turn: Turn) -> BeginCalls | MakeCalls | loop.Think:
+def move(run: Run, subject: Phase | Task, turn: Turn) -> BeginCalls | MakeCalls | loop.Think:
     """What comes next in a turn that has no answer yet."""
     match loop.move(turn, serial=run.serial):
         case loop.Begin(uses):
-            return BeginCalls(of, uses)
+            return BeginCalls(subject, uses)
         case loop.Act(uses):
-            return MakeCalls(of, uses)
+            return MakeCalls(subject, uses)
         case loop.Wait():
             raise AssertionError("a run whose calls wait for a person is parked")
         case think:

@@ -39,6 +39,7 @@ from executor.domain.steps import (
     RequestVerdict,
     RunTurn,
     Step,
+    id_of,
 )
 from rota_common.testing.samples import NOON, a_robot, a_trigger
 from rota_contracts.messages.delivery import DeliveryContent, DeliveryResult
@@ -119,10 +120,10 @@ def agents_answer(phase: Phase, *, tasks: int, expected: str) -> Progressed:
 
 def answer_about_a_task(step: RunTurn | CheckRules | RequestVerdict | BeginCalls | MakeCalls) -> Progressed:
     match step:
-        case BeginCalls(task, uses):
-            return CallsBegun(task.id, list(uses), {use.step_id: SECRET for use in uses if use.server is None})
-        case MakeCalls(task, uses):
-            return Used(task.id, uses[0].step_id, Text(inline=f"{uses[0].name} did it"))
+        case BeginCalls(of, uses):
+            return CallsBegun(id_of(of), list(uses), {use.step_id: SECRET for use in uses if use.server is None})
+        case MakeCalls(of, uses):
+            return Used(id_of(of), uses[0].step_id, Text(inline=f"{uses[0].name} did it"))
         case RunTurn(task):
             return TaskAnswered(task.id, Text(inline=f"result of {task.id}"))
         case CheckRules(task):

@@ -153,7 +153,7 @@ class World:
     async def call(self, use: ToolUse, *, team: str, robot: Robot | None = None, timeout: float | None = None) -> str:
         run = await self.run()
         stored = [each.status for each in uses_of(run) if each.step_id == use.step_id]
-        if stored != [ToolStatus.STARTED] and run.execution.phase == "run":
+        if stored != [ToolStatus.STARTED]:
             self.offences.append(f"{use.name} is called while it is stored as {stored}")
         if not use.idempotent and any(use.step_id == other.step_id for other in self.called):
             self.offences.append(f"{use.name} is called again")
@@ -219,7 +219,8 @@ async def _start(process: Any) -> None:
 
 def uses_of(run: Run) -> list[ToolUse]:
     turns = [turn for result in run.execution.results for turn in result.turns]
-    return [use for turn in turns for each in turn.rounds for use in each.uses]
+    rounds = [*run.looked_up, *(each for turn in turns for each in turn.rounds)]
+    return [use for each in rounds for use in each.uses]
 
 
 def difference(one: str, other: str) -> str:

@@ -55,6 +55,7 @@ from executor.domain.steps import (
     RunTurn,
     Step,
     describe,
+    id_of,
 )
 from rota_common.testing.samples import NOON
 from rota_contracts.messages.conversation import ToolUse
@@ -138,19 +139,19 @@ def next_events(run: Run, chance: Chance) -> list[Event]:
             return [Event("granted", grant=parks)]
         case AskAgent() | RunTurn() | Compact():
             return [_model(run, step, chance)]
-        case MakeCalls(task, uses):
+        case MakeCalls(of, uses):
             if chance.one_of(False, False, False, True):
                 return [Event("taken over")]
-            return [_called(task.id, use, chance) for use in chance.order(uses)]
+            return [_called(id_of(of), use, chance) for use in chance.order(uses)]
         case Done():
             return []
         case other:
-            of = (
+            name = (
                 ""
                 if isinstance(other, BeginCalls | RequestVerdict | RequestDelivery | RequestLearning)
                 else describe(other)
             )
-            return [Event("took", _answer(other, chance), of)]
+            return [Event("took", _answer(other, chance), name)]
 
 
 def _people(run: Run, chance: Chance) -> list[Event]:
@@ -177,7 +178,11 @@ def _model(run: Run, step: AskAgent | RunTurn | Compact, chance: Chance) -> Even
     failed = chance.one_of(None, None, None, StepDelayed("busy", 3), StepFailed("refused"), *again)
     if failed is not None:
         return Event("took", failed, describe(step))
-    said = _turn(chance) if isinstance(step, RunTurn) else ModelReply(text=_phase(run, step.phase, chance))
+    looks = isinstance(step, AskAgent) and step.phase is Phase.INSPIRATION and step.iteration < 3
+    if isinstance(step, RunTurn) or (looks and chance.one_of(False, True)):
+        said = _turn(chance)
+    else:
+        said = ModelReply(text=_phase(run, step.phase, chance))
     return Event("took", interpret(run, step, said, TOOLS, LargeTexts()), describe(step), said=said)
 
 
@@ -221,9 +226,9 @@ def _answer(step: Step, chance: Chance) -> Outcome:
             return Recalled([], note="without lessons", surroundings=AROUND if step.with_situation else None)
         case CompareGoals() | GiveGoals():
             return _merged(step, chance)
-        case BeginCalls(task, uses):
+        case BeginCalls(of, uses):
             return CallsBegun(
-                task.id, list(uses), {use.step_id: f"c-{use.step_id}" for use in uses if use.server is None}
+                id_of(of), list(uses), {use.step_id: f"c-{use.step_id}" for use in uses if use.server is None}
             )
         case CheckRules(task):
             good, kind = RulesReply(verdict=GOOD), RulesReply(verdict=GOOD, open_rules=["Be kind."])

@@ -25,7 +25,7 @@ from executor.domain import journal, lifecycle
 from executor.domain.outcomes import CallsBegun, NotCalled, Outcome, Planned, Promised, Used
 from executor.domain.run import CALLBACK, Run
 from executor.domain.signals import control
-from executor.domain.steps import AskAgent, BeginCalls, CheckRules, Finish, MakeCalls, Park, RequestSlot, RunTurn
+from executor.domain.steps import AskAgent, BeginCalls, CheckRules, Finish, MakeCalls, Park, RequestSlot, RunTurn, id_of
 from executor.reads.replay import replay
 from executor.steps.call_runner import process_call
 from rota_common.testing.samples import NOON
@@ -66,7 +66,7 @@ def test_a_call_of_a_process_names_where_its_result_may_be_sent() -> None:
     run = calling()
     step = lifecycle.next_step(run)
     assert isinstance(step, MakeCalls)
-    assert process_call(run, step.task, step.uses[0]).callback == f"/v1/callbacks/{SECRET}"
+    assert process_call(run, id_of(step.of), step.uses[0]).callback == f"/v1/callbacks/{SECRET}"
 
 
 def test_a_promised_result_is_waited_for_without_a_slot_and_says_so() -> None:

@@ -25,6 +25,7 @@ from executor.domain.steps import (
     RequestLearning,
     RequestSlot,
     Step,
+    id_of,
 )
 from executor.ports import SignalResult
 from executor.runs.signals import TakeResult
@@ -137,7 +138,7 @@ class Promising(Life):
             self.calls.append((key, run.callbacks[0].id))
             if self._fast:
                 await self._send(run)
-            return Promised(step.task.id, key)
+            return Promised(id_of(step.of), key)
         return outcome_of(run, step)
 
     async def meanwhile(self, run: Run) -> None:

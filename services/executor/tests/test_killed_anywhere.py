@@ -25,6 +25,7 @@ TOO_LONG = ContextOverflow("model m of connector c: ContextWindowExceededError")
 PNG, SENT = b"\x89PNG\r\n-a picture-", "e" * 32
 ASKS = calls(("ask_person", {"question": "Which Globex: the German or the French one?"}))
 BOTH = calls(("crm__lookup", {}), ("crm__note", {"text": "x"}), text="Both.")
+TWICE = calls(("crm__lookup", {"n": 1}), ("crm__lookup", {"n": 2}))
 AGAIN = BAD.model_copy(update={"need_reply": True, "reply_content": "Give figures."})
 
 
@@ -75,7 +76,7 @@ def shapes() -> dict[str, Shape]:
         ),
         "a clock's run that looks things up": Shape(
             run=new_run("clock", robot=EQUIPPED),
-            says=[look(1), look(2), REPORT, GOALS, plan("a"), "done", REPORTED],
+            says=[TWICE, look(3), REPORT, GOALS, plan("a"), "done", REPORTED],
             tools=finds(10),
         ),
         "a verdict that asks for more": Shape(

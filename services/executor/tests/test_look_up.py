@@ -9,15 +9,18 @@ from services.executor.tests.test_replay import again
 
 from executor.agents.operator_files import ALL_TEAMS
 from executor.agents.prompt_files import parse
-from executor.domain import lifecycle
+from executor.domain import journal, lifecycle
 from executor.domain.conversation.chat import ChatMessage, ModelReply
-from executor.domain.outcomes import LookedUp, Unusable
+from executor.domain.outcomes import AskedAbout, LookedUp, Unusable, Used
+from executor.domain.planning.looks import CAP, OUTPUT_LIMIT, refused
 from executor.domain.run import Run
-from executor.domain.steps import AskAgent
+from executor.domain.spans import Record, spans_of
+from executor.domain.steps import AskAgent, MakeCalls
 from executor.ports import NotBegun, ToolFailed
-from executor.steps.look_up import OUTPUT_LIMIT, ROUNDS
 from rota_contracts.messages.conversation import Round, ToolStatus, ToolUse
 from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.messages.run_trace import SpanKind
+from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import ExecutorMode
 from rota_contracts.robots.robot import Phase
 
@@ -114,13 +117,13 @@ def replace_text(said: ModelReply, text: str) -> ModelReply:
 
 
 async def test_it_looks_things_up_only_so_often() -> None:  # EX-11 EX-32
-    shop = StepHarness(ScriptedModel(*[LOOKS] * ROUNDS, REPORT))
+    shop = StepHarness(ScriptedModel(*[LOOKS] * CAP, REPORT))
     await reported(shop)
     *before, last = shop.model.prompts
-    assert [len(prompt.tools) for prompt in before] == [1] * ROUNDS
+    assert [len(prompt.tools) for prompt in before] == [1] * CAP
     assert last.tools == ()
-    assert f"(maximum tool iterations: {ROUNDS})" in last.messages[-1].text()
-    assert len({prompt.step_id for prompt in shop.model.prompts}) == ROUNDS + 1
+    assert f"(maximum tool iterations: {CAP})" in last.messages[-1].text()
+    assert len({prompt.step_id for prompt in shop.model.prompts}) == CAP + 1
     short = StepHarness(
         ScriptedModel(LOOKS, REPORT),
         agent=parse("rota.inspiration", "---\nmax_iterations: 1\n---\nLook.", teams=ALL_TEAMS),
@@ -141,7 +144,8 @@ async def test_a_run_that_looked_things_up_replays_to_the_same_execution() -> No
     run = await StepHarness(ScriptedModel(*WORDS)).over(new_run("clock", robot=EQUIPPED))
     answer = again(run)
     assert (run.execution.status, answer.same, answer.difference) == (ExecStatus.COMPLETED, True, "")
-    assert [decision.outcome for decision in answer.decisions][:3] == ["Recalled", "LookedUp", "Inspired"]
+    made = [decision.outcome for decision in answer.decisions][:5]
+    assert made == ["Recalled", "Thought", "CallsBegun", "Used", "Inspired"]
 
 
 async def test_a_dry_run_asks_nothing_outside() -> None:  # EX-08
@@ -167,3 +171,64 @@ def test_an_answer_that_could_not_be_used_keeps_what_was_looked_up() -> None:
     first, second = lifecycle.next_step(with_outcome(reporting(), LookedUp(Round(text="hm")))), lifecycle.next_step(run)
     assert isinstance(second, AskAgent)
     assert (len(run.looked_up), second.iteration, second != first) == (1, 1, True)
+
+
+def statuses(run: Run) -> list[ToolStatus]:
+    return [use.status for use in uses(run)]
+
+
+async def begun(shop: StepHarness, run: Run) -> Run:
+    """The run, the calls of whose agent are about to be made."""
+    return await shop.until(run, lambda run: isinstance(lifecycle.next_step(run), MakeCalls))
+
+
+async def test_a_crash_between_two_calls_repeats_the_one_that_has_no_answer_and_no_other() -> None:  # EX-11 EX-92
+    shop = StepHarness(ScriptedModel(calls(("crm__lookup", {"n": 1}), ("crm__lookup", {"n": 2})), *WORDS[1:]))
+    run = await begun(shop, new_run("clock", robot=EQUIPPED))
+    assert statuses(run) == [ToolStatus.STARTED, ToolStatus.STARTED]
+    step = lifecycle.next_step(run)
+    assert isinstance(step, MakeCalls)
+    outcomes = [result.outcome async for result in shop.run_step(run, step)]
+    first = next(each for each in outcomes if isinstance(each, Used) and each.step_id == step.uses[0].step_id)
+    run = journal.record_outcome(run, first, now=shop.clock())
+    run = await shop.over(journal.record_taken_over(run, now=shop.clock()))
+    assert statuses(run) == [ToolStatus.COMPLETED, ToolStatus.COMPLETED]
+    one, other = (use.step_id for use in uses(run))
+    assert [call.step_id for call in shop.tools.calls] == [one, other, other]
+    assert again(run).same
+
+
+async def test_an_answer_that_comes_twice_counts_once() -> None:
+    shop = StepHarness(ScriptedModel(LOOKS, REPORT))
+    run = await begun(shop, reporting())
+    step = lifecycle.next_step(run)
+    assert isinstance(step, MakeCalls)
+    used = Used("inspiration", step.uses[0].step_id, Text(inline="a customer"))
+    once = with_outcome(run, used)
+    assert [use.output for use in uses(once)] == [Text(inline="a customer")]
+    assert with_outcome(once, used) == once
+    assert with_outcome(run, Used("task-1", used.step_id, used.output)) == run
+
+
+async def test_what_an_earlier_version_has_looked_up_is_gone_on_with() -> None:  # F24
+    before = ToolUse(step_id="s0", call_id="c0", name="crm__lookup", server="crm", tool="lookup", arguments={"n": 0})
+    answered = before.model_copy(update={"status": ToolStatus.COMPLETED, "output": Text(inline="the old answer")})
+    shop = StepHarness(ScriptedModel(LOOKS, *WORDS[1:]))
+    run = await shop.step(new_run("clock", robot=EQUIPPED))
+    old = journal.record_outcome(run, LookedUp(Round(text="hm", uses=[answered])), now=shop.clock())
+    run = await shop.over(Run.model_validate_json(old.model_dump_json()).model_copy(update={"unsaved": old.unsaved}))
+    assert [len(each.uses) for each in run.looked_up] == [1, 1]
+    assert "the old answer" in shop.model.prompts[0].messages[-1].text()
+    answer = again(run)
+    assert (answer.same, answer.difference) == (True, "")
+    tools = [span for span in spans_of(Record(run, run.unsaved)) if span.kind is SpanKind.TOOL]
+    assert [span.attributes["rota.step_id"] for span in tools] == ["s0", uses(run)[1].step_id]
+
+
+def test_nothing_begins_that_can_not_be_made_again_or_waits_for_a_person() -> None:  # EX-11
+    once = ToolUse(step_id="s1", call_id="c1", name="crm__note", server="crm", tool="note", arguments={})
+    asked = AskedAbout("s2", "crm.lookup", "always_ask names it", "{}", "0")
+    assert refused([once, once.model_copy(update={"step_id": "s2", "idempotent": True})], [asked]) == {
+        "s1": "inspiration only makes calls that may be made again, and crm__note isn't declared idempotent",
+        "s2": "it would need a person's approval (always_ask names it), and inspiration waits for none",
+    }

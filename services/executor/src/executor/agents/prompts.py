@@ -102,11 +102,12 @@ def for_phase(
     *,
     about: Mapping[str, str] | None = None,
     closing: int | None = None,
+    stalled: int = 0,
     in_text: Sequence[Tool] = (),
     model: str = "",
 ) -> list[Message]:
     """The messages to a phase's agent. `tools`: what a plan may use. `about`: descriptions of assistants. `closing`,
-    `in_text`, `model`: as in `for_task`."""
+    `stalled`, `in_text`, `model`: as in `for_task`."""
     frame = phase_frame(run, phase)
     first = system(
         agent,
@@ -123,7 +124,7 @@ def for_phase(
     messages = [first, *media, Message(role="user", content=_question(run, phase, texts, frame))]
     of = of_phase(phase)
     messages += conversation(turns_of(run, of), context_of(run, of), texts, frame)
-    return [*messages, *_closing(closing), *_feedback(run)]
+    return [*messages, *_closing(closing, stalled), *_feedback(run)]
 
 
 def for_task(

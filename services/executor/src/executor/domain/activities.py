@@ -8,16 +8,18 @@ from pydantic import ValidationError
 
 from executor.domain.conversation.chat import ModelReply
 from executor.domain.lifecycle import MAX_ATTEMPTS, MAX_FAILURES
-from executor.domain.outcomes import LookedUp, Outcome, StepDelayed, StepFailed, TaskAnswered, Thought, Unusable, Used
+from executor.domain.outcomes import Outcome, StepDelayed, StepFailed, TaskAnswered, Thought, Unusable, Used
+from executor.domain.planning import looks
 from executor.domain.run import Run
 from executor.domain.situation.wording import about
 from executor.domain.spans import PREVIEW, preview, shown, whole
 from executor.domain.steps import AskAgent, Compact, MakeCalls, RunTurn, Work
 from rota_contracts.messages.activity import EVENTS, ActivityKind, Doing, ObservedCall, Retrying
-from rota_contracts.messages.conversation import ToolUse
-from rota_contracts.messages.execution import ExecStatus, excerpt
+from rota_contracts.messages.conversation import ToolUse, Turn
+from rota_contracts.messages.execution import ExecStatus, Task, excerpt
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.usage import Usage
+from rota_contracts.robots.robot import Phase
 
 
 @dataclass(frozen=True)
@@ -63,16 +65,17 @@ def of_step(run: Run, step: Work, *, verbose: bool) -> Iterator[Seen]:
             yield _at(Doing.THINKING, iteration, task.id)
         case Compact(rounds=rounds):
             yield _at(Doing.COMPACTING, rounds)
-        case MakeCalls(task, uses):
-            yield _at(Doing.TOOL_EXEC, _rounds(run, uses), task.id)
+        case MakeCalls(of, uses):
+            task_id = of.id if isinstance(of, Task) else None
+            yield _at(Doing.TOOL_EXEC, max(len(_turn(run).rounds) - 1, 0), task_id)
             for use in uses:
                 arguments = whole(use.arguments) if verbose else None
-                yield Seen(ActivityKind.TOOL_STARTED, use.name, task.id, _call(use, arguments=arguments))
+                yield Seen(ActivityKind.TOOL_STARTED, use.name, task_id, _call(use, arguments=arguments))
 
 
 def of_outcome(run: Run, outcome: Outcome, reply: Text | None = None) -> Iterator[Seen]:
     """The outcome of a step, which is recorded in the run already; `reply`: of its model, as it is kept."""
-    task_id = getattr(outcome, "task_id", None)
+    task_id = None if run.execution.phase is Phase.INSPIRATION else getattr(outcome, "task_id", None)
     if reasoning := _reasoning(reply):
         yield Seen(ActivityKind.THINKING, reasoning, task_id)
     match outcome:
@@ -85,10 +88,6 @@ def of_outcome(run: Run, outcome: Outcome, reply: Text | None = None) -> Iterato
             use = _find(run, step_id)
             call = _call(use, is_error=error is not None) if use is not None else ()
             yield Seen(ActivityKind.TOOL_FINISHED, text, task_id, call)
-        case LookedUp(made):
-            for use in made.uses:
-                text = use.error or (shown(use.output) if use.output else "")
-                yield Seen(ActivityKind.TOOL_FINISHED, text, None, _call(use, is_error=use.error is not None))
         case Unusable(reason) | StepFailed(reason) | StepDelayed(reason):
             yield Seen(ActivityKind.PHASE_FINISHED, reason)
             yield from _retrying(run, outcome, reason)
@@ -120,16 +119,17 @@ def _call(
 
 
 def _find(run: Run, step_id: str) -> ToolUse | None:
-    """The call with this id, in the task in hand."""
-    turns = run.execution.results[-1].turns[-1:] if run.execution.results else []
-    uses = (use for turn in turns for made in turn.rounds for use in made.uses)
+    """The call with this id, in the turn in hand."""
+    uses = (use for made in _turn(run).rounds for use in made.uses)
     return next((use for use in uses if use.step_id == step_id), None)
 
 
-def _rounds(run: Run, uses: tuple[ToolUse, ...]) -> int:
-    """The rounds of tools before the one with these calls."""
+def _turn(run: Run) -> Turn:
+    """The turn in hand: the inspiration's, or the last one of the task that was begun last."""
+    if run.execution.phase is Phase.INSPIRATION:
+        return looks.turn_of(run)
     turns = run.execution.results[-1].turns[-1:] if run.execution.results else []
-    return max(len(turns[0].rounds) - 1, 0) if turns else 0
+    return turns[0] if turns else Turn(number=1)
 
 
 def _reasoning(reply: Text | None) -> str:

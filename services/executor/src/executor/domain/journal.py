@@ -19,6 +19,7 @@ from executor.domain.tasks.take_over import facts, take_over
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.usage import ModelCall
+from rota_contracts.robots.robot import Phase
 
 SIGNAL, PARKED, GRANTED, TAKEN_OVER, FINISHED = "word", "parked", "granted", "taken over", "finished"
 EXPIRED, QUARANTINED, DECIDED = "expired", "quarantined", "decided"
@@ -44,7 +45,7 @@ def record_outcome(
     Outcomes that name what they answer need none. `notes` are noted on the execution, each once, and `call` is counted.
     """
     next_step = lifecycle.next_step(run)
-    current, planned = describe(next_step), isinstance(next_step, AskAgent)
+    current, planned = describe(next_step), isinstance(next_step, AskAgent) and next_step.phase is Phase.TASKS
     if step and step != current:
         return run
     after = lifecycle.apply(run, outcome, now=now, began=began, retry_after=retry_after)

@@ -5,7 +5,7 @@ Both are pure. After any crash the stored run and `next_step` say how to go on; 
 
 from datetime import datetime, timedelta
 
-from executor.domain import spending
+from executor.domain import in_turn, spending
 from executor.domain.context import contexts
 from executor.domain.hooks import hooked
 from executor.domain.outcomes import (
@@ -36,7 +36,7 @@ from executor.domain.outcomes import (
     Written,
 )
 from executor.domain.phases import learns_nothing, timed
-from executor.domain.planning import plain_request, prepare
+from executor.domain.planning import looks, plain_request, prepare
 from executor.domain.run import Run, Waiting
 from executor.domain.situation.wording import about
 from executor.domain.steps import (
@@ -114,6 +114,8 @@ def next_step(run: Run) -> Step:
 
 def _of_phase(run: Run, execution: Execution) -> Step:
     match execution.phase:
+        case Phase.INSPIRATION:
+            return looks.next_step(run)
         case Phase.RUN:
             return tasks.next_step(run)
         case Phase.TASKS if execution.goals is not None and prepare.needs_comparison(run):
@@ -127,10 +129,8 @@ def _of_phase(run: Run, execution: Execution) -> Step:
         case Phase.LEARNING:
             return RequestLearning()
         case phase:
-            iteration = len(run.looked_up) if phase is Phase.INSPIRATION else 0
-            again = (run.again, iteration) if iteration else (run.again,) if run.again else ()
-            key = derived_id("step", run.id, phase, run.attempts, *again)
-            return contexts.with_context(run, AskAgent(phase, key, iteration))
+            key = derived_id("step", run.id, phase, run.attempts, *([run.again] if run.again else []))
+            return contexts.with_context(run, AskAgent(phase, key))
 
 
 def apply(run: Run, outcome: Outcome, *, now: datetime, began: datetime | None = None, retry_after: float = 0.0) -> Run:
@@ -223,8 +223,8 @@ def _advance(run: Run, outcome: Progressed, now: datetime, began: datetime) -> R
             return _ask_person(run, question, now)
         case Recalled() | LookedUp() | Planned() | GoalsCompared() | GoalsGiven() | NothingToDo():
             return prepare.apply(run, outcome)
-        case about_task:
-            return tasks.apply(run, about_task, now=now, began=began)
+        case about_turn:
+            return in_turn.apply(run, about_turn, now=now, began=began)
 
 
 def _reset_failures(run: Run, outcome: Progressed) -> Run:
@@ -269,8 +269,8 @@ def _expected(run: Run, outcome: Progressed) -> bool:
             return phase is Phase.DELIVERY and run.execution.content is not None
         case Learnt():
             return phase is Phase.LEARNING and run.execution.learning is None
-        case about_task:
-            return phase is Phase.RUN and tasks.current(run) is not None and tasks.awaited(run, about_task)
+        case about_turn:
+            return in_turn.awaited(run, about_turn)
 
 
 def _not_done(run: Run, outcome: Unusable | StepFailed | Hooked | CeilingReached, now: datetime) -> Run:

@@ -33,7 +33,7 @@ class Inspired:
 
 @dataclass(frozen=True)
 class LookedUp:
-    """The inspiration agent has used tools, and goes on with their answers."""
+    """The inspiration agent has used tools, all of a round within one step: of journals before its calls were steps."""
 
     round: Round
 
@@ -88,7 +88,8 @@ class Written:
 
 @dataclass(frozen=True)
 class Thought:
-    """The assistant wants tools. `thinking`: its reasoning before that, which goes back to it with their results."""
+    """The agent wants tools. `task_id`: of this and of the outcomes of calls, the id of what they are about
+    (`steps.id_of`). `thinking`: its reasoning before that, which goes back to it with their results."""
 
     task_id: str
     text: str

@@ -133,11 +133,16 @@ def _model(
 
 def _tools(record: Record) -> Iterator[TraceSpan]:
     """Calls that were begun; those refused before that are no calls."""
-    for result in record.run.execution.results:
-        for turn in result.turns:
-            for use in (use for each in turn.rounds for use in each.uses):
-                if use.started_at is not None:
-                    yield _tool(record, use, (use.started_at, use.finished_at or use.started_at), result.task_id)
+    tasks = [
+        (each, result.task_id)
+        for result in record.run.execution.results
+        for turn in result.turns
+        for each in turn.rounds
+    ]
+    for made, task in [*((each, "") for each in record.run.looked_up), *tasks]:
+        for use in made.uses:
+            if use.started_at is not None:
+                yield _tool(record, use, (use.started_at, use.finished_at or use.started_at), task)
     looking = [entry for entry in record.entries if entry.kind == LOOKED_UP]
     for made, entry in zip(record.run.looked_up, looking, strict=False):
         _, asked = _times(entry, entry.call.seconds if entry.call else 0.0, at_end=False)

@@ -12,6 +12,11 @@ from rota_contracts.messages.validation import Conversation
 from rota_contracts.robots.robot import Phase
 
 
+def id_of(subject: Phase | Task) -> str:
+    """The id of what a step is about, as its outcomes carry it in `task_id`: the task's, or the phase's name."""
+    return subject.id if isinstance(subject, Task) else str(subject)
+
+
 @dataclass(frozen=True)
 class RecallLessons:
     """Ask the memory for lessons; before a report also gather the situation, before goals the robot's recent runs, and
@@ -69,9 +74,9 @@ class Compact:
 
 @dataclass(frozen=True)
 class BeginCalls:
-    """Record that these calls are about to be made."""
+    """Record that these calls of a task, or of a phase's agent, are about to be made."""
 
-    task: Task
+    of: Phase | Task
     uses: tuple[ToolUse, ...]
 
 
@@ -79,8 +84,19 @@ class BeginCalls:
 class MakeCalls:
     """Make these calls, all at once; each is an outcome of its own."""
 
-    task: Task
+    of: Phase | Task
     uses: tuple[ToolUse, ...]
+
+
+def subject_of(step: AskAgent | RunTurn | Compact | BeginCalls | MakeCalls) -> Phase | Task:
+    """The phase or the task that a step is about."""
+    match step:
+        case AskAgent(phase):
+            return phase
+        case RunTurn(task):
+            return task
+        case Compact(of=of) | BeginCalls(of) | MakeCalls(of):
+            return of
 
 
 @dataclass(frozen=True)
@@ -155,13 +171,14 @@ def describe(step: Step) -> str:
         case AskAgent(phase, step_id):
             return f"ask {phase} ({step_id[:8]})"
         case Compact(step_id, turn, rounds, of):
-            name = of.id if isinstance(of, Task) else of
-            return f"{name}: compact up to turn {turn}, round {rounds} ({step_id[:8]})"
+            return f"{id_of(of)}: compact up to turn {turn}, round {rounds} ({step_id[:8]})"
         case RequestSlot(parks):
             return f"request slot {parks}"
         case Finish(status):
             return f"finish {status}"
-        case RunTurn() | BeginCalls() | MakeCalls() | CheckRules() | RequestVerdict():
+        case BeginCalls(of) | MakeCalls(of):
+            return f"{id_of(of)}: {_about_task(step)}"
+        case RunTurn() | CheckRules() | RequestVerdict():
             return f"{step.task.id}: {_about_task(step)}"
         case other:
             return type(other).__name__

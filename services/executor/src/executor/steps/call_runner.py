@@ -1,4 +1,4 @@
-"""The calls of a task: tools and processes, all at once, each with an outcome of its own."""
+"""The calls of a turn: tools and processes, all at once, each with an outcome of its own."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -9,9 +9,10 @@ from executor.agents.prompt_files import Agent
 from executor.domain.conversation.chat import Tool
 from executor.domain.conversation.made_files import made_by
 from executor.domain.outcomes import CallsBegun, NotCalled, Outcome, Promised, Used
+from executor.domain.planning import looks
 from executor.domain.planning.interpret import room
 from executor.domain.run import Run
-from executor.domain.steps import AskAgent, BeginCalls, MakeCalls
+from executor.domain.steps import BeginCalls, MakeCalls, id_of
 from executor.domain.tasks import tasks
 from executor.domain.tasks.promised_calls import callback_of
 from executor.file_ports import Blobs
@@ -23,10 +24,11 @@ from executor.steps.redacted_calls import KnownValues
 from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.callback import callback_path
 from rota_contracts.messages.conversation import ToolUse, Turn
-from rota_contracts.messages.execution import Task
+from rota_contracts.messages.execution import Task, excerpt
 from rota_contracts.messages.process import ProcessCall
 from rota_contracts.messages.trigger import ExecutorMode
 from rota_contracts.robots.clock_config import duration
+from rota_contracts.robots.robot import Phase
 
 PROCESS_TIMEOUT_S = 60.0
 
@@ -57,21 +59,9 @@ class CallRunner:
     def toolset(self, run: Run) -> Toolset:
         return self.real if run.execution.executor_mode is ExecutorMode.STANDARD else self.recording
 
-    async def begin(self, run: Run, step: BeginCalls, agent: Agent | None, chain: HookChain | None) -> Outcome:
+    async def begin(self, run: Run, step: BeginCalls, agent: Agent | None, chain: HookChain | None) -> CallsBegun:
         """The calls after all checks that stand before them. `agent` None: of a task that is one call."""
-        check = await self.checks(run, step, agent, chain)
-        serial = agent is not None and agent.serial
-        uses = step.uses[:1] if serial else step.uses
-        done = await check(uses, tasks.turn_of(run, step.task) or Turn(number=1))
-        callbacks = self._callbacks(run, [use for use in done.uses if use.step_id not in done.refused])
-        return CallsBegun(
-            step.task.id, done.uses, callbacks, done.refused, done.asks, done.by, done.notes, serial=serial
-        )
-
-    async def checks(
-        self, run: Run, step: BeginCalls | AskAgent, agent: Agent | None, chain: HookChain | None
-    ) -> CheckCalls:
-        return CheckCalls(
+        check = CheckCalls(
             run=run,
             step=step,
             tools=await self._tools(run, step),
@@ -79,16 +69,23 @@ class CallRunner:
             chain=chain,
             known_secrets=self.known_secrets,
         )
+        serial = agent is not None and agent.serial
+        of, uses = step.of, step.uses[:1] if serial else step.uses
+        turn = tasks.turn_of(run, of) if isinstance(of, Task) else looks.turn_of(run)
+        done = await check(uses, turn or Turn(number=1))
+        if not isinstance(of, Task):
+            done.refused, done.asks = {**looks.refused(done.uses, done.asks), **done.refused}, []
+        callbacks = self._callbacks(run, [use for use in done.uses if use.step_id not in done.refused])
+        return CallsBegun(id_of(of), done.uses, callbacks, done.refused, done.asks, done.by, done.notes, serial=serial)
 
-    async def _tools(self, run: Run, step: BeginCalls | AskAgent) -> Sequence[Tool]:
+    async def _tools(self, run: Run, step: BeginCalls) -> Sequence[Tool]:
         """All that the robot has; none for calls that are only made once more."""
-        uses = step.uses if isinstance(step, BeginCalls) else ()
-        known = uses and all(use.server is None or use.step_id in run.cleared for use in uses)
+        known = all(use.server is None or use.step_id in run.cleared for use in step.uses)
         return () if known else await self.toolset(run).tools.list(run.robot)
 
     async def __call__(self, run: Run, step: MakeCalls) -> AsyncIterator[Outcome]:
         """Each outcome as soon as it is there."""
-        calls = [asyncio.create_task(self._call(run, step.task, use)) for use in step.uses]
+        calls = [asyncio.create_task(self._call(run, step.of, use)) for use in step.uses]
         try:
             for done in asyncio.as_completed(calls):
                 yield await done
@@ -103,40 +100,43 @@ class CallRunner:
         new = [use for use in uses if use.server is None and callback_of(run, use.step_id) is None]
         return {use.step_id: self.new_callback() for use in new}
 
-    async def _call(self, run: Run, task: Task, use: ToolUse) -> Outcome:
-        toolset = self.toolset(run)
+    async def _call(self, run: Run, subject: Phase | Task, use: ToolUse) -> Outcome:
+        toolset, task_id, looks_up = self.toolset(run), id_of(subject), not isinstance(subject, Task)
         try:
             if use.server is not None:
                 answer: str | None = await toolset.tools.call(use, team=run.execution.team_id, robot=run.robot)
             else:
                 process = run.robot.process(use.name)
                 seconds = duration(process.timeout).total_seconds() if process else PROCESS_TIMEOUT_S
-                answer = await toolset.processes.call(use.name, process_call(run, task, use), timeout=seconds)
+                answer = await toolset.processes.call(use.name, process_call(run, task_id, use), timeout=seconds)
             if answer is None:
-                return _promised(run, task, use)
+                return _promised(run, task_id, use)
+            answer = excerpt(answer, looks.OUTPUT_LIMIT) if looks_up else answer
             output = await keep_output(self.blobs, run, answer, inline_limit=room(run))
             files = made_by(use.step_id, answer) if use.server is not None else []
-            return Used(task.id, use.step_id, output, files=files)
+            return Used(task_id, use.step_id, output, files=files)
         except NotBegun as error:
-            return NotCalled(task.id, use.step_id, str(error), error.after)
+            if looks_up:  # a report doesn't wait for what isn't there
+                return Used(task_id, use.step_id, None, str(error))
+            return NotCalled(task_id, use.step_id, str(error), error.after)
         except (ToolFailed, Transient, Permanent) as error:
-            return Used(task.id, use.step_id, None, str(error))
+            return Used(task_id, use.step_id, None, str(error))
 
 
-def _promised(run: Run, task: Task, use: ToolUse) -> Outcome:
+def _promised(run: Run, task_id: str, use: ToolUse) -> Outcome:
     if callback_of(run, use.step_id) is None:
-        return Used(task.id, use.step_id, None, "it promised a result for later, but the call had no callback")
-    return Promised(task.id, use.step_id)
+        return Used(task_id, use.step_id, None, "it promised a result for later, but the call had no callback")
+    return Promised(task_id, use.step_id)
 
 
-def process_call(run: Run, task: Task, use: ToolUse) -> ProcessCall:
+def process_call(run: Run, task_id: str, use: ToolUse) -> ProcessCall:
     callback = callback_of(run, use.step_id)
     return ProcessCall(
         step_id=use.step_id,
         team_id=run.execution.team_id,
         member_id=run.execution.member_id,
         execution_id=run.id,
-        task_id=task.id,
+        task_id=task_id,
         args=use.arguments if isinstance(use.arguments, list) else [use.arguments],
         callback=callback_path(callback.id) if callback else "",
     )

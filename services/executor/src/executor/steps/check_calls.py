@@ -13,7 +13,7 @@ from executor.domain.hooks.questions import about_tool
 from executor.domain.outcomes import AskedAbout
 from executor.domain.planning.arguments import fitted
 from executor.domain.run import Run
-from executor.domain.steps import AskAgent, BeginCalls
+from executor.domain.steps import BeginCalls
 from executor.steps.hook_chain import Chained, HookChain
 from executor.steps.redacted_calls import KnownValues
 from rota_common.redaction import json_without_credentials, without_credentials
@@ -48,7 +48,7 @@ class CheckCalls:
     """The checks of one step's calls. `tools`: all of the robot's; `agent` None: of a task that is one call."""
 
     run: Run
-    step: BeginCalls | AskAgent
+    step: BeginCalls
     tools: Sequence[Tool]
     agent: Agent | None
     chain: HookChain | None

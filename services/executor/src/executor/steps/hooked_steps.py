@@ -7,9 +7,9 @@ from time import monotonic
 from typing import Any
 
 from executor.domain.hooks.questions import about_tool
-from executor.domain.outcomes import LookedUp, Outcome, Used
+from executor.domain.outcomes import Outcome, Used
 from executor.domain.run import Run
-from executor.domain.steps import AskAgent, MakeCalls, Work
+from executor.domain.steps import MakeCalls, Work
 from executor.steps.hook_chain import HookChain
 from executor.steps.notify_hooks import NotifyHooks
 from executor.steps.step_result import StepResult
@@ -29,11 +29,11 @@ class HookedSteps:
     notify: NotifyHooks
 
     def __call__(self, run: Run, step: Work) -> AsyncIterator[StepResult]:
-        if isinstance(step, MakeCalls | AskAgent) and self.chain.hooks(run, HookPoint.AFTER_TOOL_CALL):
+        if isinstance(step, MakeCalls) and self.chain.hooks(run, HookPoint.AFTER_TOOL_CALL):
             return self._then_notified(run, step)
         return self.run_step(run, step)
 
-    async def _then_notified(self, run: Run, step: MakeCalls | AskAgent) -> AsyncIterator[StepResult]:
+    async def _then_notified(self, run: Run, step: MakeCalls) -> AsyncIterator[StepResult]:
         began = monotonic()
         results: Any = self.run_step(run, step)
         async with aclosing(results):
@@ -44,10 +44,8 @@ class HookedSteps:
                 yield result
 
 
-def _calls_made(step: MakeCalls | AskAgent, outcome: Outcome) -> Sequence[tuple[ToolUse, Text | None, str | None]]:
-    match step, outcome:
-        case MakeCalls(_, uses), Used(_, step_id, output, error):
-            return [(use, output, error) for use in uses if use.step_id == step_id]
-        case AskAgent(), LookedUp(made):
-            return [(use, use.output, use.error) for use in made.uses]
+def _calls_made(step: MakeCalls, outcome: Outcome) -> Sequence[tuple[ToolUse, Text | None, str | None]]:
+    match outcome:
+        case Used(_, step_id, output, error):
+            return [(use, output, error) for use in step.uses if use.step_id == step_id]
     return ()

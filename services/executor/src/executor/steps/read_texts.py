@@ -3,24 +3,21 @@
 from collections.abc import Sequence
 
 from executor.domain.context.compaction import shown
-from executor.domain.context.contexts import context_of, of_task
+from executor.domain.context.contexts import context_of, of_subject, of_task, turns_of
 from executor.domain.conversation.messages import references
 from executor.domain.run import Run
 from executor.file_ports import Blobs
 from rota_contracts.messages.execution import Task
 from rota_contracts.messages.text import Text
+from rota_contracts.robots.robot import Phase
 
 
-def wanted_texts(run: Run, task: Task | None = None) -> list[Text]:
-    """The texts kept by reference that a prompt needs: results so far, and what is sent of the conversation about
-    `task`."""
-    wanted: list[Text] = []
-    for result in run.execution.results:
-        if task is not None and result.task_id == task.id:
-            wanted += references(shown(result.turns, context_of(run, of_task(task.id))))
-        elif result.output is not None and result.output.ref is not None:
-            wanted.append(result.output)
-    return wanted
+def wanted_texts(run: Run, subject: Phase | Task) -> list[Text]:
+    """The texts kept by reference that a prompt needs: results so far, and what is sent of its own conversation."""
+    own = of_subject(subject)
+    done = (result.output for result in run.execution.results if of_task(result.task_id) != own)
+    wanted = [text for text in done if text is not None and text.ref is not None]
+    return [*wanted, *references(shown(turns_of(run, own), context_of(run, own)))]
 
 
 async def read_texts(blobs: Blobs, wanted: Sequence[Text]) -> dict[str, str]:

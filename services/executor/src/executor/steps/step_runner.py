@@ -9,19 +9,14 @@ from typing import assert_never
 from executor.agents.connectors import Connector
 from executor.agents.facts import facts
 from executor.agents.prompt_files import Agent, Agents
-from executor.agents.prompts import for_phase, for_task, phase_frame, schema_of, task_frame
-from executor.domain.answers.understand import understand
-from executor.domain.calls.duplicates import END_AFTER, stalled_rounds
+from executor.agents.prompts import for_phase, phase_frame, schema_of
 from executor.domain.calls.policy import permitted_to
 from executor.domain.conversation.ask_person import ASK_PERSON
 from executor.domain.conversation.chat import ModelReply, Tool
-from executor.domain.conversation.loop import CAP
 from executor.domain.lifecycle import is_last_attempt
 from executor.domain.outcomes import CeilingReached, Outcome, TimedOut
 from executor.domain.planning import plain_request
-from executor.domain.planning.answer import thinking_of
 from executor.domain.planning.interpret import interpret
-from executor.domain.planning.own_question import may_ask
 from executor.domain.planning.resources import assistants
 from executor.domain.run import Run, Situation
 from executor.domain.spending import payer_of
@@ -36,24 +31,24 @@ from executor.domain.steps import (
     RecallLessons,
     RunTurn,
     Work,
+    subject_of,
 )
-from executor.domain.tasks import tasks, turn_time
 from executor.domain.texts import LargeTexts, owner_of
 from executor.file_ports import Blobs
 from executor.model_port import Model, Prompt
 from executor.spending.budget_port import AtCeiling
+from executor.steps.agent_turn import AgentTurn
 from executor.steps.answer_stream import AnswerStream, PublishPiece
 from executor.steps.call_runner import CallRunner
 from executor.steps.compact_conversation import CompactConversation
 from executor.steps.gather_situation import GatherSituation
 from executor.steps.hooked_prompts import HookedPrompts
-from executor.steps.in_context import ASKS_A_PERSON, in_context
+from executor.steps.in_context import in_context
 from executor.steps.in_window import InWindow
 from executor.steps.keep_texts import keep_output, keep_reply
-from executor.steps.look_up import ROUNDS, look_up
 from executor.steps.merge_goals import MergeGoals
 from executor.steps.models import Models
-from executor.steps.offer_tools import tools_for_task, tools_to_look_up
+from executor.steps.offer_tools import tools_for
 from executor.steps.questions import Questions
 from executor.steps.read_texts import read_texts, wanted_texts
 from executor.steps.redacted_calls import KnownValues, failure_of
@@ -61,7 +56,6 @@ from executor.steps.show_media import ShowMedia
 from executor.steps.step_result import StepResult
 from rota_common.errors import Permanent, Transient
 from rota_common.material import frame_of
-from rota_contracts.messages.conversation import Turn
 from rota_contracts.messages.execution import ExecutorType, Task
 from rota_contracts.messages.trigger import ExecutorMode, Message
 from rota_contracts.robots.robot import Phase
@@ -111,9 +105,9 @@ class StepRunner:
                 return StepResult(await self.merge_goals.give_goals(run, merge))
             case CheckRules():
                 return StepResult(await self.questions.check(run, step))
-            case BeginCalls(task):
-                talks = task.executor_type is ExecutorType.ASSISTANT
-                agent = self.agents.assistant(task.executor_id, team=run.execution.team_id) if talks else None
+            case BeginCalls(of):
+                alone = isinstance(of, Task) and of.executor_type is not ExecutorType.ASSISTANT
+                agent = None if alone else self._agent(run, of)
                 return StepResult(await self.calls.begin(run, step, agent, self.hooks.chain if self.hooks else None))
             case AskAgent() | RunTurn() | Compact():
                 return await self._ask_model(run, step)
@@ -122,10 +116,10 @@ class StepRunner:
 
     async def _ask_model(self, run: Run, step: AskAgent | RunTurn | Compact) -> StepResult:
         match step:
+            case AskAgent(Phase.INSPIRATION) | RunTurn():
+                return await self._run_turn(run, step)
             case AskAgent():
                 return await self._ask_agent(run, step)
-            case RunTurn():
-                return await self._run_turn(run, step)
             case Compact():
                 return await self._compact(run, step)
 
@@ -144,26 +138,26 @@ class StepRunner:
     async def _follow(self, run: Run, step: RecallLessons) -> tuple[str, str]:
         return await self.gather_situation.followed(run, step.follows) if step.follows else ("", "")
 
-    def _phase_agent(self, run: Run, phase: Phase) -> tuple[str, Agent]:
-        agent_id = run.robot.phase_agent(phase)
+    def _agent(self, run: Run, subject: Phase | Task) -> Agent:
+        if isinstance(subject, Task):
+            return self.agents.assistant(subject.executor_id, team=run.execution.team_id)
+        agent_id = run.robot.phase_agent(subject)
         agent = self.agents.find(agent_id, team=run.execution.team_id)
         if agent is None:
             raise Permanent(f"there is no agent {agent_id}: add {agent_id}.md to the folder of ROTA_AGENTS_DIR")
-        return agent_id, agent
+        return agent
 
     async def _ask_agent(self, run: Run, step: AskAgent) -> StepResult:
-        phase, texts = step.phase, await read_texts(self.blobs, wanted_texts(run))
+        phase, texts = step.phase, await read_texts(self.blobs, wanted_texts(run, step.phase))
         if ready := plain_request.answer(run, phase, texts):
             return StepResult(ready)
-        agent_id, agent = self._phase_agent(run, phase)
-        if phase is Phase.INSPIRATION:
-            return await self._inspire(run, step, agent)
+        agent = self._agent(run, phase)
         plans = phase in (Phase.GOALS, Phase.TASKS)
         shown = permitted_to(run.robot, await self.calls.toolset(run).tools.list(run.robot)) if plans else ()
         tools = shown if phase is Phase.TASKS else ()
         model, connector = self._model(run, agent, step)
         about = self.agents.about(assistants(run.robot), team=run.execution.team_id) if plans else {}
-        messages = for_phase(run, phase, agent, agent_id, texts, shown, about=about, model=connector.model)
+        messages = for_phase(run, phase, agent, agent.id, texts, shown, about=about, model=connector.model)
         messages = await self._with_media(run, messages, connector, phase)
         known = facts(run, phase, tools=tools)
         form = schema_of(run, phase, texts) if self.agents.is_built_in(agent) else None
@@ -173,86 +167,35 @@ class StepRunner:
             return StepResult(asked)
         return await self._interpret(run, step, in_context(*asked), tools)
 
-    async def _inspire(self, run: Run, step: AskAgent, agent: Agent) -> StepResult:
-        mine, cap = self.calls.toolset(run).tools, agent.max_iterations or ROUNDS
-        closing = step.iteration >= cap
+    async def _run_turn(self, run: Run, step: AskAgent | RunTurn) -> StepResult:
+        turn = AgentTurn(run, step, agent := self._agent(run, subject_of(step)))
+        if turn.task is not None and turn.seconds_left <= 0:
+            return StepResult(TimedOut(turn.task.id, turn.budget))
         model, connector = self._model(run, agent, step)
         within = InWindow(run, step, model, connector, self.hooks)
-        tools = within.tools(() if closing else await tools_to_look_up(mine, run, agent))
-        messages = for_phase(
-            run,
-            step.phase,
-            agent,
-            agent.id,
-            {},
-            closing=cap if closing else None,
-            in_text=within.in_text(tools),
-            model=connector.model,
-        )
-        if full := within.overflow(messages, tools):
-            return StepResult(full)
-        known = facts(run, step.phase)
-        prompt = Prompt(messages, connector, agent.timeout, step.step_id, agent.options, known, tools)
-        asked = await within.ask(prompt, mark=phase_frame(run, step.phase).mark)
-        if not isinstance(asked, tuple):
-            return StepResult(asked)
-        reply = in_context(*asked, tools)
-        found = understand(reply, tools)
-        if found.calls and tools:
-            thinking = thinking_of(reply)
-            check = await self.calls.checks(run, step, agent, self.hooks.chain if self.hooks else None)
-            looked = await look_up(mine, found, tools, check=check, step_id=step.step_id, thinking=thinking)
-            return StepResult(looked, call=reply.call)
-        return await self._interpret(run, step, reply, ())
-
-    async def _run_turn(self, run: Run, step: RunTurn) -> StepResult:
-        task = step.task
-        agent = self.agents.assistant(task.executor_id, team=run.execution.team_id)
-        cap = agent.max_iterations or CAP
-        left = turn_time.budget(agent.timeout, cap) - run.turn_seconds
-        if left <= 0:
-            return StepResult(TimedOut(task.id, turn_time.budget(agent.timeout, cap)))
-        stalled = stalled_rounds(tasks.turn_of(run, task) or Turn(number=1))
-        closing = step.iteration >= cap or stalled >= END_AFTER
-        model, connector = self._model(run, agent, step)
-        within = InWindow(run, step, model, connector, self.hooks)
-        without = closing or is_last_attempt(run)
-        mine = within.tools(() if without else await tools_for_task(self.calls.toolset(run).tools, run, task, agent))
-        tools = [*mine, ASK_PERSON] if not closing and may_ask(run, task) else mine
-        build = partial(
-            for_task,
-            run,
-            task,
-            agent,
-            closing=cap if step.iteration >= cap else None,
-            stalled=stalled,
-            in_text=within.in_text(tools),
-            model=connector.model,
-        )
-        wanted = wanted_texts(run, task)
+        without = turn.closing or is_last_attempt(run)
+        mine = within.tools(() if without else await tools_for(self.calls.toolset(run).tools, run, step, agent))
+        tools = [*mine, ASK_PERSON] if turn.may_ask else mine
+        build = partial(turn.messages, in_text=within.in_text(tools), model=connector.model)
+        wanted = wanted_texts(run, subject_of(step))
         messages = build(within.sizes(wanted))
         if full := within.overflow(messages, tools):
             return StepResult(full)
         messages = build(await read_texts(self.blobs, wanted)) if wanted else messages
-        messages = await self._with_media(run, messages, connector, "task", task.id)
-        known = facts(run, "run", task=task, tools=mine)
-        prompt = Prompt(messages, connector, min(agent.timeout, left), step.step_id, agent.options, known, tools)
-        secrets = self.known_secrets(run.execution.team_id)
-        async with AnswerStream(self.publish_piece, run, task.id, known=secrets) as stream:
-            asked = await within.ask(replace(prompt, on_text=stream.feed), mark=task_frame(run, task).mark)
+        messages = await self._with_media(run, messages, connector, *turn.frame)
+        seconds, known = min(agent.timeout, turn.seconds_left), turn.facts(mine)
+        prompt = Prompt(messages, connector, seconds, step.step_id, agent.options, known, tools)
+        secrets, mark = self.known_secrets(run.execution.team_id), frame_of(run.id, *turn.frame).mark
+        async with AnswerStream(self.publish_piece, run, turn.frame[-1], known=secrets) as stream:
+            asked = await within.ask(replace(prompt, on_text=stream.feed if turn.task else None), mark=mark)
             if not isinstance(asked, tuple):
                 return StepResult(asked)
-            result = await self._interpret(run, step, in_context(*asked, tools, fields=ASKS_A_PERSON), tools)
+            result = await self._interpret(run, step, in_context(*asked, tools, fields=turn.fields), tools)
             await stream.end(result.outcome, self.blobs)
             return result
 
     async def _compact(self, run: Run, step: Compact) -> StepResult:
-        team = run.execution.team_id
-        if isinstance(step.of, Task):
-            agent = self.agents.assistant(step.of.executor_id, team=team)
-        else:
-            _, agent = self._phase_agent(run, step.of)
-        compacted, call = await self.compact(run, step, agent)
+        compacted, call = await self.compact(run, step, self._agent(run, step.of))
         return StepResult(compacted, call=call)
 
     async def _with_media(

@@ -14,7 +14,7 @@ from executor.domain.context.compaction import (
 )
 from executor.domain.outcomes import Compacted, Overflowed
 from executor.domain.run import Context, Run
-from executor.domain.steps import AskAgent, Compact, RunTurn, Step
+from executor.domain.steps import AskAgent, Compact, RunTurn, Step, subject_of
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.conversation import Turn
 from rota_contracts.messages.execution import Task
@@ -35,14 +35,12 @@ def of_task(task_id: str) -> str:
     return f"task {task_id}"
 
 
+def of_subject(subject: Phase | Task) -> str:
+    return of_task(subject.id) if isinstance(subject, Task) else of_phase(subject)
+
+
 def of_step(step: AskAgent | RunTurn | Compact) -> str:
-    match step:
-        case AskAgent(phase):
-            return of_phase(phase)
-        case RunTurn(task):
-            return of_task(task.id)
-        case Compact(_, _, _, of):
-            return of_task(of.id) if isinstance(of, Task) else of_phase(of)
+    return of_subject(subject_of(step))
 
 
 def context_of(run: Run, name: str) -> Context:
@@ -67,7 +65,7 @@ def with_context(run: Run, step: S) -> S | Compact:
         return step
     if context.full and (place := place_to_cut(run, context.of)) is not None:
         key = derived_id("step", run.id, "compact", context.of, context.times)
-        return Compact(key, *place, step.phase if isinstance(step, AskAgent) else step.task)
+        return Compact(key, *place, subject_of(step))
     key = derived_id("step", step.step_id, "context", context.times)
     return replace(step, step_id=key)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from executor.domain.hooks.messages import shown
 from executor.domain.run import Run
-from executor.domain.steps import AskAgent, BeginCalls, MakeCalls, RunTurn
+from executor.domain.steps import AskAgent, BeginCalls, MakeCalls, RunTurn, subject_of
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.execution import ExecutorType, Task
 from rota_contracts.messages.hook import HookCall, HookPoint, HookTool
@@ -17,13 +17,14 @@ def before_model(run: Run, step: AskAgent | RunTurn, messages: Sequence[Message]
     return call.model_copy(update={"model": connector, "messages": shown(messages)})
 
 
-def about_tool(run: Run, step: AskAgent | BeginCalls | MakeCalls, point: HookPoint, use: ToolUse) -> HookCall:
+def about_tool(run: Run, step: BeginCalls | MakeCalls, point: HookPoint, use: ToolUse) -> HookCall:
     tool = HookTool(step_id=use.step_id, name=use.name, server=use.server, tool=use.tool, arguments=use.arguments)
     return _call(run, step, point, use.step_id).model_copy(update={"tool": tool})
 
 
 def _call(run: Run, step: AskAgent | RunTurn | BeginCalls | MakeCalls, point: HookPoint, step_id: str) -> HookCall:
-    phase, task = (step.phase, None) if isinstance(step, AskAgent) else (Phase.RUN, step.task)
+    of = subject_of(step)
+    phase, task = (Phase.RUN, of) if isinstance(of, Task) else (of, None)
     return HookCall(
         point=point,
         step_id=step_id,

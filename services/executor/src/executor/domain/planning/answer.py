@@ -18,6 +18,7 @@ from executor.domain.run import Run
 from executor.domain.situation.wording import words
 from executor.domain.steps import AskAgent, RunTurn
 from rota_common.json_text import extract_json
+from rota_contracts.robots.robot import Phase
 
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 LENGTH_LIMIT = 100_000
@@ -76,17 +77,15 @@ class Answer:
 def answer_of(run: Run, step: AskAgent | RunTurn, said: ModelReply, tools: Sequence[Tool], *, version: int) -> Answer:
     """The answer to a step. Raises UnusableAnswer for one that repeats the example of its form; when it was asked
     often enough, the fields that do are left out."""
-    callable_now = tools if isinstance(step, RunTurn) else ()
+    looks = isinstance(step, AskAgent) and step.phase is Phase.INSPIRATION
+    callable_now = tools if looks or isinstance(step, RunTurn) else ()
     found = understand(said, callable_now, version=version)
     if version == 0:
         return Answer(found.text, found.calls)
     text = UNPRINTABLE.sub("", found.text) if version > 2 else found.text
-    if said.repeats_prompt:
-        raise UnusableAnswer("expected an answer of its own, got the instructions back")
-    if said.echoes:
-        if not is_last_attempt(run):
-            raise UnusableAnswer(echo_problem(said.echoes))
-        text = without_echoes(text, said.echoes)
+    if looks and tools and found.calls:
+        return Answer(text, found.calls, thinking=thinking_of(said), version=version)
+    text = _own(text, said, run)
     if isinstance(step, AskAgent):
         return Answer(in_form(text), silent=found.silent, version=version)
     if version > 1 and (tools or run.attempts) and not found.calls and (call := bare_call(text)):
@@ -94,6 +93,14 @@ def answer_of(run: Run, step: AskAgent | RunTurn, said: ModelReply, tools: Seque
     if version > 5 and not found.calls and _is_request(text, run) and not is_last_attempt(run):
         raise UnusableAnswer(REQUEST)
     return _of_turn(step, found, said, text, tools, version)
+
+
+def _own(text: str, said: ModelReply, run: Run) -> str:
+    if said.repeats_prompt:
+        raise UnusableAnswer("expected an answer of its own, got the instructions back")
+    if said.echoes and not is_last_attempt(run):
+        raise UnusableAnswer(echo_problem(said.echoes))
+    return without_echoes(text, said.echoes) if said.echoes else text
 
 
 def _is_request(text: str, run: Run) -> bool:

@@ -22,13 +22,13 @@ from executor.domain.outcomes import (
     Unusable,
     Written,
 )
-from executor.domain.planning import parsing
+from executor.domain.planning import looks, parsing
 from executor.domain.planning.answer import LENGTH_LIMIT, Answer, answer_of
 from executor.domain.planning.own_question import ASK_AGAIN, PROBLEM, repeats
 from executor.domain.planning.plan import nothing_to_do, plan
 from executor.domain.run import Run
 from executor.domain.situation.wording import given_input
-from executor.domain.steps import AskAgent, RunTurn
+from executor.domain.steps import AskAgent, RunTurn, id_of, subject_of
 from executor.domain.tasks.tasks import kept_tasks
 from executor.domain.texts import LargeTexts
 from rota_common.json_text import extract_json
@@ -64,6 +64,8 @@ def interpret(
         match step:
             case RunTurn():
                 outcome = _turn(run, step, found, tools, kept)
+            case AskAgent(Phase.INSPIRATION) if tools and found.calls:
+                outcome = _wants_tools(run, step, found, tools, kept)
             case AskAgent(phase):
                 question = parsing.needs_input(found.text)
                 outcome = NeedsInput(question) if question else _phase(run, phase, found, tools, kept)
@@ -86,11 +88,7 @@ def _turn(run: Run, step: RunTurn, said: Answer, tools: Sequence[Tool], kept: La
         said.check_length(question)
         return _question(run, task, question, said.version)
     if said.calls and (tools or step.iteration == 0):
-        said.check_length(json.dumps([call.arguments for call in said.calls]))
-        text = excerpt(text, LENGTH_LIMIT) if said.version > 2 else text
-        thinking = kept.text(said.thinking, room(run)) if said.thinking else None
-        uses = loop.uses_of(said.calls, tools, step_id=step.step_id, each_once=said.version < 6)
-        return Thought(task.id, text, uses, thinking)
+        return _wants_tools(run, step, said, tools, kept)
     if said.calls or said.wanted_calls:  # it was asked for a summary, without tools
         text = loop.limit_text(step.iteration, text)
     if question := parsing.needs_input(said.form or text):
@@ -99,6 +97,15 @@ def _turn(run: Run, step: RunTurn, said: Answer, tools: Sequence[Tool], kept: La
     if not text.strip():
         raise parsing.UnusableAnswer(f"expected the result of the task from {task.executor_id}, got an empty answer")
     return TaskAnswered(task.id, kept.text(text, room(run)))
+
+
+def _wants_tools(run: Run, step: AskAgent | RunTurn, said: Answer, tools: Sequence[Tool], kept: LargeTexts) -> Thought:
+    said.check_length(json.dumps([call.arguments for call in said.calls]))
+    limit = LENGTH_LIMIT if isinstance(step, RunTurn) else looks.OUTPUT_LIMIT
+    text = excerpt(said.text, limit) if said.version > 2 else said.text
+    thinking = kept.text(said.thinking, room(run)) if said.thinking else None
+    uses = loop.uses_of(said.calls, tools, step_id=step.step_id, each_once=said.version < 6)
+    return Thought(id_of(subject_of(step)), text, uses, thinking)
 
 
 def _question(run: Run, task: Task, question: str, version: int) -> Outcome:

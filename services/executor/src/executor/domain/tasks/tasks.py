@@ -93,30 +93,22 @@ def next_step(run: Run) -> TaskStep:
 def _work(run: Run, task: Task, turn: Turn) -> TaskStep:
     if task.executor_type is not ExecutorType.ASSISTANT and not turn.rounds:
         return BeginCalls(task, (turns.single_call(task, run.robot, step_id(run, task)),))
-    match loop.move(turn, serial=run.serial):
-        case loop.Begin(uses):
-            return BeginCalls(task, uses)
-        case loop.Act(uses):
-            return MakeCalls(task, uses)
-        case loop.Wait():
-            raise AssertionError("a run whose calls wait for a person is parked")
+    match turns.move(run, task, turn):
         case loop.Think(iteration):
             tried = (run.attempts,) if run.attempts else ()
             key = derived_id("step", run.id, "task", task.id, turn.number, iteration, *tried)
             return with_context(run, RunTurn(task, key, turn.number, iteration))
+        case calls:
+            return calls
 
 
 def awaited(run: Run, answer: TaskOutcome) -> bool:
     """Does the current task wait for this outcome?"""
-    match next_step(run), answer:
+    match (step := next_step(run)), answer:
         case RunTurn(task), TaskAnswered(task_id) | Thought(task_id) | TimedOut(task_id):
             return task.id == task_id
-        case BeginCalls(task, uses), CallsBegun(task_id, begun):
-            ids = {use.step_id for use in begun}
-            return task.id == task_id and bool(ids) and ids <= {use.step_id for use in uses}
-        case BeginCalls(task) | MakeCalls(task), Used(task_id, key) | NotCalled(task_id, key) | Promised(task_id, key):
-            promised = {callback.step_id for callback in run.promised}
-            return task.id == task_id and key in turns.started_calls(turn_of(run, task)) - promised
+        case BeginCalls(Task() as task) | MakeCalls(Task() as task), _:
+            return turns.awaited(run, step, turn_of(run, task), answer)
         case CheckRules(task), RulesAnswered(task_id):
             return task.id == task_id
         case RequestVerdict(_, _, asked), VerdictGiven(answered):
@@ -157,23 +149,17 @@ def _on_its_way(run: Run, task: Task, result: TaskResult, turn: Turn, outcome: O
     match outcome:
         case CallsBegun():
             return _begun(run, task, result, turn, outcome, now=now)
-        case Thought(_, text, uses, thinking):
-            return with_turn(run, result, loop.with_round(turn, text, uses, at=now, thinking=thinking))
-        case NotCalled(_, key):
-            return with_turn(run, result, loop.put_back(turn, [key]))
+        case Thought() | NotCalled():
+            return with_turn(run, result, turns.after(turn, outcome, at=now))
         case Promised():
             return promised_calls.promise(run, outcome, now=now)
 
 
 def _begun(run: Run, task: Task, result: TaskResult, turn: Turn, outcome: CallsBegun, *, now: datetime) -> Run:
     """A task that is one call has failed if that is refused."""
-    turn = turn if turn.rounds else loop.with_round(turn, "", outcome.uses, at=now)
-    waiting = [each.step_id for each in outcome.asks]
-    turn = loop.begin(turn, outcome.uses, refused=outcome.refused, waiting=waiting, at=now)
+    turn = turns.after(turn, outcome, at=now)
     run = promised_calls.add(with_turn(run, result, turn), outcome)
-    run = asked_calls.clear(asked_calls.ask(run, outcome, now=now), outcome)
-    new = [note for note in outcome.notes if note not in run.execution.notes]
-    run = run.with_execution(notes=[*run.execution.notes, *new]) if new else run
+    run = turns.noted(asked_calls.clear(asked_calls.ask(run, outcome, now=now), outcome), outcome)
     if outcome.refused and task.executor_type is not ExecutorType.ASSISTANT:
         reason = next(iter(outcome.refused.values()))
         return after_task(end(run, task, TaskStatus.FAILED, reason, now=now))
@@ -242,7 +228,7 @@ def _gives_up(run: Run, result: TaskResult) -> Run:
 
 
 def _used(run: Run, task: Task, result: TaskResult, turn: Turn, outcome: Used, *, now: datetime) -> Run:
-    turn = loop.record_result(turn, outcome.step_id, outcome.output, outcome.error, files=outcome.files, at=now)
+    turn = turns.after(turn, outcome, at=now)
     run = with_turn(run, result, turn)
     if task.executor_type is ExecutorType.ASSISTANT:
         return run

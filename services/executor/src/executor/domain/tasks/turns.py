@@ -1,12 +1,63 @@
-"""The calls of a turn: single calls of tools and processes, and interrupted ones."""
+"""The calls of a turn: their steps and outcomes; single calls of tools and processes, and interrupted ones."""
 
 from collections.abc import Collection
+from datetime import datetime
 
+from executor.domain.conversation import loop
 from executor.domain.conversation.loop import OPEN
+from executor.domain.outcomes import CallsBegun, NotCalled, Outcome, Promised, Thought, Used
+from executor.domain.run import Run
+from executor.domain.steps import BeginCalls, MakeCalls, id_of
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.conversation import ToolStatus, ToolUse, Turn
 from rota_contracts.messages.execution import ExecutorType, Task
-from rota_contracts.robots.robot import Robot
+from rota_contracts.robots.robot import Phase, Robot
+
+
+def move(run: Run, subject: Phase | Task, turn: Turn) -> BeginCalls | MakeCalls | loop.Think:
+    """What comes next in a turn that has no answer yet."""
+    match loop.move(turn, serial=run.serial):
+        case loop.Begin(uses):
+            return BeginCalls(subject, uses)
+        case loop.Act(uses):
+            return MakeCalls(subject, uses)
+        case loop.Wait():
+            raise AssertionError("a run whose calls wait for a person is parked")
+        case think:
+            return think
+
+
+def awaited(run: Run, step: object, turn: Turn | None, answer: Outcome) -> bool:
+    """Does this step, of this turn, wait for this outcome of a call?"""
+    match step, answer:
+        case BeginCalls(of, uses), CallsBegun(subject, begun):
+            ids = {use.step_id for use in begun}
+            return id_of(of) == subject and bool(ids) and ids <= {use.step_id for use in uses}
+        case BeginCalls(of) | MakeCalls(of), Used(subject, key) | NotCalled(subject, key) | Promised(subject, key):
+            promised = {callback.step_id for callback in run.promised}
+            return id_of(of) == subject and key in started_calls(turn) - promised
+    return False
+
+
+def after(turn: Turn, outcome: Thought | CallsBegun | NotCalled | Used, *, at: datetime) -> Turn:
+    """The turn after one outcome of its loop."""
+    match outcome:
+        case Thought(_, text, uses, thinking):
+            return loop.with_round(turn, text, uses, at=at, thinking=thinking)
+        case CallsBegun():
+            turn = turn if turn.rounds else loop.with_round(turn, "", outcome.uses, at=at)
+            waiting = [each.step_id for each in outcome.asks]
+            return loop.begin(turn, outcome.uses, refused=outcome.refused, waiting=waiting, at=at)
+        case NotCalled(_, key):
+            return loop.put_back(turn, [key])
+        case Used(_, key, output, error, files):
+            return loop.record_result(turn, key, output, error, files=files, at=at)
+
+
+def noted(run: Run, outcome: CallsBegun) -> Run:
+    """The run with the notes of its calls' checks, each once."""
+    new = [note for note in outcome.notes if note not in run.execution.notes]
+    return run.with_execution(notes=[*run.execution.notes, *new]) if new else run
 
 
 def single_call(task: Task, robot: Robot, step_id: str) -> ToolUse:

@@ -29,6 +29,7 @@ FORMS: dict[str, Any] = {
         "reason": "2026-03-01",
     },
     "Here:\n```yaml\ncontent:\n  summary: S\n  body: B\n```": {"content": {"summary": "S", "body": "B"}},
+    '{"content": {"body": """\n# "A"\n\nb\n"""}}': {"content": {"body": '# "A"\n\nb'}},
     "note: this is prose": None,
     "a: &x [1, 2]\nb: *x": None,
     "a: !!python/object/apply:os.system [ls]\nb: 1": None,

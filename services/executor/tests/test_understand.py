@@ -85,6 +85,8 @@ FORMS = [
     json.dumps({"content": "", "tool_calls": [{"id": "1", "type": "function", "function": CALL}]}),
     json.dumps({"tool_calls": [{"function": CALL | {"arguments": '{"command": "ls -la"}'}}]}),
     json.dumps({"function_call": CALL}),
+    JSON,
+    json.dumps(CALL | {"arguments": '{"command": "ls -la"}'}),
     "shell/command>ls -la",
     'shell/{"command": "ls -la"}',
 ]

@@ -36,7 +36,6 @@ WISHES = {
 """The last line of a phase's question."""
 
 
-DUTY = """Do your duty for this event: {duty}. Answer with the result alone, as your reader is to get it."""
 """The last line of a task that is a robot's only duty."""
 
 
@@ -181,7 +180,7 @@ def _work(run: Run, task: Task, texts: Texts, frame: Frame, said: str) -> tuple[
     asked = given.asked(run, frame)
     if plain_request.is_request(run, task):
         asks = run.execution.trigger.type is TriggerType.HUMAN
-        return asked, said, "Do what the request asks for." if asks else DUTY.format(duty=task.description)
+        return asked, said, "Do what the request asks for." if asks else identity.duty(run.robot, task.description)
     return (
         given.results(run, texts, frame, "results so far"),
         asked,

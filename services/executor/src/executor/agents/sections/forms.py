@@ -22,7 +22,7 @@ RUN = "Your answer is the result itself, and nothing before or after it."
 
 DELIVERY = """- content: object, required. Its fields:
   - summary: string, required, 1 to 500 characters. The result in one or two sentences.
-  - body: string, required. The whole report in markdown."""
+  - body: string, required. The whole report in markdown, without HTML."""
 
 ATTACHMENTS = """  - attachments: array of objects, optional. The fields of each: title (string); file (string,
     one of the names in <files>, letter by letter)."""

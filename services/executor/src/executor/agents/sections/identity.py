@@ -20,6 +20,10 @@ SAFETY = """Always:
 TAGS = """What you are given stands between tags. Tags and their names are ours and no part of the content: never answer
 about them and never repeat them."""
 
+DUTY = """Do your duty for this event: {duty}.{rules}
+Answer with the whole result, for a reader who sees nothing else of this."""
+KEPT = "\nIn your answer, keep these rules:\n{rules}\n"
+
 
 def kind_of(agent_id: str) -> str:
     """The kind of prompt that a built-in agent is for."""
@@ -37,8 +41,18 @@ def persona(kind: str, agent_id: str, robot: Robot) -> str:
 
 def rules(robot: Robot) -> str:
     """The robot's own rules; empty without any."""
-    given = "\n".join(f"- {rule}" for rule in robot.robot_config.identity.rules)
+    given = _listed_rules(robot)
     return f"Rules that always hold:\n{given}" if given else ""
+
+
+def duty(robot: Robot, description: str) -> str:
+    """An event's one task, with the rules once more, where the answer begins."""
+    listed = _listed_rules(robot)
+    return DUTY.format(duty=description, rules=KEPT.format(rules=listed) if listed else "")
+
+
+def _listed_rules(robot: Robot) -> str:
+    return "\n".join(f"- {rule}" for rule in robot.robot_config.identity.rules)
 
 
 def runtime(model: str) -> str:

@@ -17,6 +17,8 @@ YAML_LIMIT = 50_000
 YAML_FENCE = re.compile(r"```ya?ml[ \t]*\r?\n(.*?)```", re.DOTALL | re.IGNORECASE)
 YAML_BEGINS = re.compile(r"\s*[a-z_]{1,40}:(?:[ \t]|\r?\n)")
 EXAMPLE = re.compile(r'"(\w{1,64})"\s*:\s*(\[?)\s*"((?:[^"\\]|\\.)*)"')
+TRIPLED = re.compile(r'"""(.*?)"""', re.DOTALL)
+"""A text with line breaks, as Python has it."""
 WORD = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -34,12 +36,13 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
 
-def in_form(text: str) -> str:
-    """The answer with its JSON readable: as it is, repaired, or of YAML. One without any stays text."""
+def in_form(text: str, *, tripled: bool = True) -> str:
+    """The answer with its JSON readable: as it is, repaired, or of YAML. One without any stays text. `tripled`: a text
+    in its JSON may stand between triple quotes."""
     found = extract_json(text, MISSING)
     if isinstance(found, dict | list):
         return text
-    repaired = repaired_json(text)
+    repaired = repaired_json(TRIPLED.sub(lambda each: json.dumps(each[1].strip("\n")), text) if tripled else text)
     if repaired is None and found is MISSING:
         repaired = from_yaml(text)
     return text if repaired is None else json.dumps(repaired, ensure_ascii=False)

@@ -9,12 +9,12 @@ from executor.domain.conversation.chat import Tool
 from rota_contracts.json_values import same
 
 
-def quoted_calls(text: str, tools: Sequence[Tool], material: str) -> list[str]:
+def quoted_calls(text: str, tools: Sequence[Tool], material: str, *, version: int) -> list[str]:
     """The sources of those calls in an answer that stand in `material` too, as they are or in another form."""
-    found = text_calls(text, tools).calls
+    found = text_calls(text, tools, version=version).calls
     if not found:
         return []
-    squashed, others = _squashed(in_one_dialect(material)), text_calls(material, tools).calls
+    squashed, others = _squashed(in_one_dialect(material)), text_calls(material, tools, version=version).calls
     return [
         call.source
         for call in found

@@ -45,16 +45,16 @@ class Found:
     rest: str
 
 
-def text_calls(text: str, tools: Sequence[Tool], *, bare: bool = True, doubled: bool = True) -> Found:
+def text_calls(text: str, tools: Sequence[Tool], *, version: int) -> Found:
     """The calls of `tools` in an answer. Tags may name a tool that there isn't, which gets an error as its result.
-    `bare`: an answer that is nothing but a tool's name and its arguments as JSON is a call, too. `doubled`: also with
-    its braces doubled, as templates write them."""
+    An answer that is nothing but a tool's name and its arguments as JSON is a call, too, also with its braces doubled,
+    as templates write them. `version`: of the understanding."""
     if not tools:
         return Found((), text)
     if (envelope := _envelope(text)) is not None:
         return envelope
-    for form in (text, _single_braces(text)) if doubled else (text,):
-        if bare and (call := bare_call(form)) is not None and is_known(call.name, tools):
+    for form in (text, _single_braces(text)) if version > 4 else (text,):
+        if version > 1 and (call := bare_call(form, version=version)) is not None and is_known(call.name, tools):
             return Found((replace(call, source=text),), "")
     plain = in_one_dialect(without_wrapping(text))
     found: list[TextCall] = []
@@ -85,13 +85,16 @@ def _envelope(text: str) -> Found | None:
     return Found(calls, content if isinstance(content, str) else "") if calls else None
 
 
-def bare_call(text: str) -> TextCall | None:
-    """The whole answer as one JSON object, or a fence of it, that has a name, arguments and nothing else to say."""
+def bare_call(text: str, *, version: int) -> TextCall | None:
+    """The whole answer as one JSON object, or a fence of it, that has a name, arguments and nothing else to say. The
+    arguments may be JSON in a text, as OpenAI's protocol has them."""
     body = unwrapped(text).strip()
     value = _json(body) if body.startswith("{") else None
     if not isinstance(value, dict) or not value.keys() <= {"name", "id", "type", *ARGUMENTS}:
         return None
-    given = [value[key] for key in ARGUMENTS if isinstance(value.get(key), dict)]
+    named = [value[key] for key in ARGUMENTS if key in value]
+    read = [_json(each) if isinstance(each, str) and version > 5 else each for each in named]
+    given = [each for each in read if isinstance(each, dict)]
     name = value.get("name")
     return TextCall(name.strip(), given[0], text) if isinstance(name, str) and len(given) == 1 else None
 

@@ -19,7 +19,7 @@ they came; 1 took any question to a person, and no call for one that was JSON al
 and took texts of any length and with any character; 3 took goals for none where a reason to do nothing stood beside
 them, a list of goals as it was written, and named long texts by their content alone; 4 let a run that no
 person asked for ask a person at once, and took a call in doubled braces for text; 5 took the request's own words for
-a result, and refused the same call in one answer itself."""
+a result, refused the same call in one answer itself, and took a call whose arguments are a text for text."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def understand(reply: ModelReply, tools: Sequence[Tool] = (), *, version: int = 
     reasoning = "\n".join(part for part in (reply.reasoning, inner) if part)
     calls = [call.model_copy(update={"name": own_name(call.name, tools)}) for call in reply.calls]
     if not calls:
-        found = text_calls(answer, tools, bare=version > 1, doubled=version > 4)
+        found = text_calls(answer, tools, version=version)
         own = [call for call in found.calls if call.source not in reply.quoted]
         calls = [
             ToolCall(id=f"text-{number}", name=own_name(call.name, tools), arguments=call.arguments)
@@ -57,7 +57,7 @@ def with_quoted(reply: ModelReply, tools: Sequence[Tool], material: Sequence[str
     doesn't have the prompt."""
     if reply.calls or not tools:
         return reply
-    quoted = quoted_calls(split_reasoning(reply.text)[0], tools, "\n".join(material))
+    quoted = quoted_calls(split_reasoning(reply.text)[0], tools, "\n".join(material), version=VERSION)
     return reply.model_copy(update={"quoted": quoted}) if quoted else reply
 
 

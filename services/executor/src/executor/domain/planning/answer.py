@@ -87,8 +87,8 @@ def answer_of(run: Run, step: AskAgent | RunTurn, said: ModelReply, tools: Seque
         return Answer(text, found.calls, thinking=thinking_of(said), version=version)
     text = _own(text, said, run)
     if isinstance(step, AskAgent):
-        return Answer(in_form(text), silent=found.silent, version=version)
-    if version > 1 and (tools or run.attempts) and not found.calls and (call := bare_call(text)):
+        return Answer(in_form(text, tripled=version > 5), silent=found.silent, version=version)
+    if version > 1 and (tools or run.attempts) and not found.calls and (call := bare_call(text, version=version)):
         raise UnusableAnswer(NO_TOOL if version > 5 else NO_TOOL_NAMED.format(name=call.name))
     if version > 5 and not found.calls and _is_request(text, run) and not is_last_attempt(run):
         raise UnusableAnswer(REQUEST)

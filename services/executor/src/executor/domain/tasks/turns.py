@@ -31,8 +31,8 @@ def awaited(run: Run, step: object, turn: Turn | None, answer: Outcome) -> bool:
     """Does this step, of this turn, wait for this outcome of a call?"""
     match step, answer:
         case BeginCalls(of, uses), CallsBegun(subject, begun):
-            ids = {use.step_id for use in begun}
-            return id_of(of) == subject and bool(ids) and ids <= {use.step_id for use in uses}
+            these = uses[:1] if answer.serial else uses
+            return id_of(of) == subject and [use.step_id for use in begun] == [use.step_id for use in these]
         case BeginCalls(of) | MakeCalls(of), Used(subject, key) | NotCalled(subject, key) | Promised(subject, key):
             promised = {callback.step_id for callback in run.promised}
             return id_of(of) == subject and key in started_calls(turn) - promised

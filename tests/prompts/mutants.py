@@ -25,10 +25,9 @@ SECTIONS: dict[ModuleType, tuple[str, ...]] = {
 """Functions whose words are sections; without one its place is empty."""
 
 TEXTS: dict[ModuleType, tuple[str, ...]] = {
-    identity: ("SAFETY", "TAGS"),
+    identity: ("SAFETY", "TAGS", "DUTY", "KEPT"),
     means: ("DISPATCH",),
     forms: ("JSON", "NOTHING", "GOALS", "TASKS", "RUN", "DELIVERY", "ATTACHMENTS", "INSPIRATION"),
-    prompts: ("DUTY",),
     context_files: ("MANDATORY",),
     compaction: ("INSTRUCTION", "SYSTEM"),
     of_validator: ("JUDGE", "ANSWER", "REPLY"),

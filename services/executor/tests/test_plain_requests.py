@@ -7,7 +7,7 @@ from services.executor.tests.fixtures import a_task, new_run, signalled, with_ta
 from services.executor.tests.harness import StepHarness
 
 from executor.adapters.in_memory import ScriptedModel
-from executor.agents.prompts import DUTY
+from executor.agents.sections.identity import duty
 from executor.domain import lifecycle
 from executor.domain.conversation.chat import ModelReply
 from executor.domain.outcomes import NeedsInput, Unusable
@@ -65,7 +65,7 @@ async def test_an_event_for_a_robot_with_one_duty_needs_no_plan_and_is_judged_by
     assert execution.content.body.inline == "Globex: 87 of 100"
     system, asked = (message.text() for message in harness.model.prompts[0].messages)
     assert '"company": "Globex"' in asked.split("<material")[1]
-    assert asked.endswith(DUTY.format(duty="Score each lead"))
+    assert asked.endswith(duty(run.robot, "Score each lead"))
     assert "<material" in system  # what strangers wrote is no instruction
     said = [entry.said.inline or "" if entry.said is not None else "" for entry in run.unsaved]
     assert replay(run, run.unsaved, said).same

@@ -84,7 +84,7 @@ def test_host_system_and_model_stand_in_a_line() -> None:  # EX-36
 
 def test_a_single_duty_is_done_for_the_event() -> None:
     text = task_of(run_of_a_plain("event"))
-    assert "Do your duty for this event: Answer requests. Answer with the result alone" in text
+    assert "Do your duty for this event: Answer requests. In your answer, keep these rules: - Be brief Answer" in text
 
 
 def test_a_plain_request_is_its_own_words_alone() -> None:

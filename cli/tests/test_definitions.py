@@ -6,6 +6,8 @@ import pytest
 
 from rota.definitions import read_definitions
 from rota.errors import CliError
+from rota.robot_template import template
+from rota_contracts.tooling.schemas import robot_schema
 
 GOOD = "member_id: a\nrobot_config:\n  identity: {role: Tester}\n"
 
@@ -47,3 +49,32 @@ def test_a_document_that_is_no_robot_is_rejected_with_the_reason(tmp_path: Path,
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(CliError, match="nowhere.yaml"):
         read_definitions(tmp_path / "nowhere.yaml")
+
+
+def test_words_and_times_of_day_need_no_quotes(tmp_path: Path) -> None:
+    config = "  dedup: {on: true}\n  learn: {on: no}\n  clock: {mode: times, times: [09:30, 17:00]}\n"
+    (found,) = read_definitions(written(tmp_path, f"{GOOD}{config}"))
+    clock = found.robot_config.clock
+    assert (found.robot_config.dedup.on, found.robot_config.learn.on) == (True, False)
+    assert clock is not None
+    assert clock.times == ["09:30", "17:00"]
+
+
+SAME = {"member_type", "agents", "mcp_servers", "subject_template", "preferences", "name"}
+"""Other names of fields, and what has one value."""
+
+
+def test_the_definition_to_begin_with_is_valid_and_has_every_field(tmp_path: Path) -> None:  # CL-01
+    text = template("support", schema="http://127.0.0.1:8480/schemas/robot.json")
+    (found,) = read_definitions(written(tmp_path, text))
+    assert found.member_id == "support"
+    schema = robot_schema()
+    fields = {name for each in (schema, *schema["$defs"].values()) for name in each.get("properties", {})}
+    assert {field for field in fields - SAME if f"{field}:" not in text} == set()
+    page = (Path(__file__).parents[2] / "docs" / "robots.md").read_text()
+    assert f"```yaml\n{template('support')}\n```" in page
+
+
+def test_a_name_that_no_robot_can_have_is_refused() -> None:
+    with pytest.raises(CliError, match="expected a name of letters"):
+        template("two words")

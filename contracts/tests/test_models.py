@@ -2,7 +2,8 @@
 
 import pytest
 
-from rota_contracts.robots.robot import ProcessResource, Robot
+from rota_contracts.robots.resources import ProcessResource
+from rota_contracts.robots.robot import Robot
 
 MODELS = ["user", "sales.order", "odd name", "*"]
 

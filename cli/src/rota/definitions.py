@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from rota.errors import CliError
 from rota.validation_errors import describe
+from rota.yaml_core import load_all
 from rota_contracts.robots.robot import RobotDefinition, parse_definition
 
 Raw = dict[str, Any]
@@ -29,19 +30,19 @@ def documents(path: Path) -> list[Any]:
     """The documents of a YAML file, at least one; `-` is standard input."""
     try:
         text = sys.stdin.read() if str(path) == "-" else path.read_text()
-        found = [document for document in yaml.safe_load_all(text) if document is not None]
+        found = [document for document in load_all(text) if document is not None]
     except OSError as error:
         raise CliError(f"can't read {path}: {error.strerror}", hint="give the path of a YAML file, or -") from error
     except yaml.YAMLError as error:
         raise CliError(f"expected YAML in {path}: {error}", hint="check the line that it names") from error
     if not found:
-        raise CliError(f"expected a robot in {path}: it is empty", hint="start from one of examples/robots")
+        raise CliError(f"expected a robot in {path}: it is empty", hint="start from `rota robots init NAME`")
     return found
 
 
 def robot_of(raw: Any, source: str) -> RobotDefinition:
     """The robot that a document defines. CliError names `source` and each invalid field."""
-    hint = "examples/robots shows every field; contracts/schemas/robot.json is the schema for an editor"
+    hint = "`rota robots init NAME` shows every field; docs/robots.md explains them"
     if not isinstance(raw, dict):
         raise CliError(
             f"expected a robot (member_id, display_name, robot_config …) in {source}, not {raw!r}", hint=hint

@@ -39,7 +39,8 @@ from rota_contracts.messages.workspace import (
     ReadFile,
     WriteFile,
 )
-from rota_contracts.robots.robot import BuiltInTool, Robot
+from rota_contracts.robots.resources import BuiltInTool
+from rota_contracts.robots.robot import Robot
 
 ALL = [tool.value for tool in BuiltInTool]
 

@@ -33,7 +33,7 @@ from rota_contracts.messages.memory import Recall, RecallReply
 from rota_contracts.messages.replay import ReplayExecution
 from rota_contracts.messages.robot_facts import RobotDeletedV1
 from rota_contracts.messages.trigger import InterventionAction, Message
-from rota_contracts.messages.validation import CheckRules, RulesReply, ValidationResult
+from rota_contracts.messages.validation import Assertion, CheckRules, RulesReply, ValidationResult
 from rota_contracts.robots.robot import Robot
 
 OWNER = {"team_id": TEAM, "member_id": MEMBER}
@@ -241,3 +241,28 @@ async def test_thoughts_are_in_no_delivery_and_a_call_in_text_reaches_its_tool()
     assert (asked.data.content.summary, asked.data.content.body.inline) == ("It is 87.", "# Done\n\nIt is 87.")
     assert [(use.tool, use.arguments) for use in tools.calls] == [("lookup", {"name": "A"})]
     assert (replayed.same, replayed.difference) == (True, "")
+
+
+async def test_the_owners_rules_are_checked_for_each_result() -> None:  # VA-01
+    asked: list[CheckRules] = []
+
+    async def recall(request: Recall) -> RecallReply:
+        return RecallReply()
+
+    async def check(request: CheckRules) -> RulesReply:
+        asked.append(request)
+        return RulesReply(verdict=GOOD)
+
+    bus = InMemoryBus()
+    bus.answer(catalog.RECALL, recall)
+    bus.answer(catalog.CHECK_RULES, check)
+    rules = [{"type": "not_contains", "value": "refund"}, "Is it friendly?"]
+    robot = a_robot(config={"executor": {"validation_rules": rules, "planning": "always"}})
+    app = build(Settings(connector="rehearsal"), runtime=Runtime(bus=bus), adapters=in_memory(robot))
+    await app.service.start()
+    await app.service.started.wait()
+    await request(bus)
+    await app.service.stop(1)
+    assert asked
+    wanted = [Assertion(type="not_contains", value="refund"), "Is it friendly?"]
+    assert {tuple(map(str, each.rules[-2:])) for each in asked} == {tuple(map(str, wanted))}

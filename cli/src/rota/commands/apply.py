@@ -1,4 +1,4 @@
-"""`rota apply`: robots and members from files."""
+"""`rota apply` and `rota validate`: robots and members from files."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,10 +13,14 @@ from rota.running import with_api
 
 def register(app: typer.Typer) -> None:
     app.command("apply", epilog="Example: `rota apply -f examples/robots/lead-processor.yaml`")(apply)
+    app.command("validate", epilog="Example: `rota validate -f robot.yaml`, or `… | rota validate -f -`")(validate)
+
+
+Files = Annotated[list[Path], typer.Option("--file", "-f", help="YAML of robots and members; - for standard input.")]
 
 
 def apply(
-    file: Annotated[list[Path], typer.Option("--file", "-f", help="YAML of robots and members; - for standard input.")],
+    file: Files,
     json: JsonFlag = False,
 ) -> None:
     """Create the robots and members in these files, or replace those that exist; members first.
@@ -29,3 +33,16 @@ def apply(
             say_json(outcome)
         else:
             say(f"{outcome['member_id']}: {outcome['outcome']} (rev {outcome['rev']})")
+
+
+def validate(file: Files, json: JsonFlag = False) -> None:
+    """Check these files as `apply` does, without a running Rota. Nothing is changed.
+
+    What only a running Rota knows isn't checked: whether secrets, sources, managers and MCP servers are there.
+    """
+    for path in file:
+        for definition in read_kinds(path):
+            if json:
+                say_json({"member_id": definition.member_id, "valid": True})
+            else:
+                say(f"{definition.member_id}: valid")

@@ -6,10 +6,12 @@ import typer
 from pydantic import AwareDatetime, BaseModel
 
 from rota.client import Api, Json
+from rota.context import load
 from rota.deleting import YesFlag
 from rota.deleting import delete as delete_it
 from rota.output import JsonFlag, say, say_json, table
 from rota.robot_status import state_lines, status_row
+from rota.robot_template import template
 from rota.running import with_api
 from rota.schedule import show_schedule
 from rota_contracts.messages.robot_state import RobotState
@@ -37,7 +39,7 @@ def listed(context: typer.Context, json: JsonFlag = False) -> None:
     if json:
         say_json(robots)
     elif not robots:
-        say("This team has no robots yet: rota apply -f examples/robots/lead-processor.yaml")
+        say("This team has no robots yet: rota robots init NAME > robot.yaml, then rota apply -f robot.yaml")
     else:
         columns = ("MEMBER", "NAME", "STATUS", "NEXT RUN", "RUNNING", "QUEUED", "WAKES ON")
         table(columns, [status_row(robot) for robot in robots])
@@ -56,6 +58,14 @@ def show(member: Member, json: JsonFlag = False) -> None:
         return
     for line in state_lines(RobotDefinition.model_validate(robot), RobotState.model_validate(state)):
         say(line)
+
+
+@app.command(epilog="Example: `rota robots init support > support.yaml`, then `rota validate -f support.yaml`")
+def init(
+    member: Annotated[str, typer.Argument(help="The new robot's member_id.", metavar="NAME")],
+) -> None:
+    """Print the definition of a new robot, with every field and what it does. Nothing is made."""
+    say(template(member, schema=f"{url}/schemas/robot.json" if (url := load().url) else ""))
 
 
 @app.command("next", epilog="Example: `rota robots next seo-content --count 10`")

@@ -32,12 +32,12 @@ class Assertion(Part):
         description=f"{', '.join(AssertionType)}; or a type that was added to the validator (any other fails the task)",
         examples=list(AssertionType),
     )
-    value: Json = None
+    value: Json = Field(default=None, description="what is expected; what it means is up to the type")
     path: str | None = Field(default=None, description="json_path, and any type that checks a part: data.items[0].id")
     script: str | None = Field(default=None, description="script: its name")
     use: str | None = Field(default=None, description="agent: its id")
     message: str | None = Field(default=None, description="replaces the standard text of a failure")
-    negate: bool = False
+    negate: bool = Field(default=False, description="true: it passes if the check fails")
 
 
 ValidationRule = Assertion | str

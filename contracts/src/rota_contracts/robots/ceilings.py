@@ -10,10 +10,10 @@ Currency = Annotated[str, StringConstraints(pattern="^[A-Z]{3}$")]
 
 
 class Ceiling(Part):
-    """`tokens` are those that go in and those that come out."""
+    """A ceiling in money, in tokens, or both; the first that is reached holds."""
 
     money: float | None = Field(default=None, gt=0, le=1_000_000_000, description="in the ceilings' currency")
-    tokens: int | None = Field(default=None, gt=0, le=10**15)
+    tokens: int | None = Field(default=None, gt=0, le=10**15, description="in and out together")
 
     @property
     def there(self) -> bool:
@@ -21,11 +21,11 @@ class Ceiling(Part):
 
 
 class Ceilings(Part):
-    """`run` holds for each run, `day` for a day (UTC) of the whole robot, or of the whole team."""
+    """What calls of models may take. At a ceiling the run waits and asks a person."""
 
-    run: Ceiling = Ceiling()
-    day: Ceiling = Ceiling()
-    currency: Currency = "USD"
+    run: Ceiling = Field(default=Ceiling(), description="for each run")
+    day: Ceiling = Field(default=Ceiling(), description="for a day (UTC) of the whole robot, or of the whole team")
+    currency: Currency = Field(default="USD", description="of the money here; ISO 4217")
 
     @property
     def there(self) -> bool:

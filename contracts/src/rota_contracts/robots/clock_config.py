@@ -11,8 +11,8 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from rota_contracts.model import Part
 
-_DURATION = r"^(?=.)(?:([0-9]+)d)?(?:([0-9]+)h)?(?:([0-9]+)m)?(?:([0-9]+)s)?$"
-_TIME = r"^(?:[01]?[0-9]|2[0-3]):[0-5][0-9]$"
+DURATION_PATTERN = r"^(?=.)(?:([0-9]+)d)?(?:([0-9]+)h)?(?:([0-9]+)m)?(?:([0-9]+)s)?$"
+TIME_PATTERN = r"^(?:[01]?[0-9]|2[0-3]):[0-5][0-9]$"
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 """As `datetime.weekday()` counts them."""
 
@@ -22,7 +22,7 @@ LONGEST = timedelta(days=3650)
 
 def duration(text: Any) -> timedelta:
     """`30m`, `1h30m`, `2d`, `45s` as a time span; ValueError for anything else, for nothing and for over ten years."""
-    match = re.fullmatch(_DURATION, text) if isinstance(text, str) else None
+    match = re.fullmatch(DURATION_PATTERN, text) if isinstance(text, str) else None
     if match is None:
         raise ValueError(f"expected a duration like 30m, 2h or 1h30m, not {text!r}")
     days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
@@ -44,7 +44,7 @@ def _duration_text(text: Any) -> Any:
 
 def _time_text(text: Any) -> Any:
     """Not a text at all: YAML reads `17:30` without quotes as a number."""
-    if not isinstance(text, str) or not re.fullmatch(_TIME, text):
+    if not isinstance(text, str) or not re.fullmatch(TIME_PATTERN, text):
         raise ValueError(f"expected a time of day like 09:00 or 17:30, not {text!r}")
     return text
 
@@ -81,8 +81,10 @@ def _a_list(given: Any, example: str) -> Any:
     return given
 
 
-Duration = Annotated[str, BeforeValidator(_duration_text), WithJsonSchema({"type": "string", "pattern": _DURATION})]
-TimeOfDay = Annotated[str, BeforeValidator(_time_text), WithJsonSchema({"type": "string", "pattern": _TIME})]
+Duration = Annotated[
+    str, BeforeValidator(_duration_text), WithJsonSchema({"type": "string", "pattern": DURATION_PATTERN})
+]
+TimeOfDay = Annotated[str, BeforeValidator(_time_text), WithJsonSchema({"type": "string", "pattern": TIME_PATTERN})]
 Day = Annotated[str, BeforeValidator(_day_text), WithJsonSchema({"type": "string", "enum": [*DAYS, "*"]})]
 Zone = Annotated[str, BeforeValidator(_zone_text)]
 Times = Annotated[list[TimeOfDay], BeforeValidator(_times_list)]
@@ -112,13 +114,17 @@ class CatchUp(Part):
 
 
 class Clock(Part):
-    mode: ClockMode
+    """When the robot runs by itself."""
+
+    mode: ClockMode = Field(
+        description="times: at times of day; interval: every so often; daemon: again as soon as the last run has ended"
+    )
     times: Times = Field(default=[], description="mode times: 24-hour, in tz")
     days: Days = Field(default=[], description="mode times: empty or * = every day")
-    every: Duration | None = Field(default=None, description="mode interval")
-    tz: Zone = "UTC"
+    every: Duration | None = Field(default=None, description="mode interval: the time between two runs, like 2h")
+    tz: Zone = Field(default="UTC", description="IANA time zone of times and of the run's clock, like Europe/Paris")
     timeout: Duration | None = Field(default=None, description="longest time of one run")
-    catch_up: CatchUp = CatchUp()
+    catch_up: CatchUp = Field(default=CatchUp(), description="what happens to runs that were missed")
 
     @model_validator(mode="after")
     def _complete_for_its_mode(self) -> Self:

@@ -25,7 +25,7 @@ class EventAddress(Part):
     """The address that stands in the event's data at `field`, if it belongs to one of these domains. Senders of events
     choose it: name no domain in which they may not write to everybody."""
 
-    field: Path
+    field: Path = Field(description="where the address stands in the data: customer.email")
     domains: list[Domain] = Field(
         min_length=1,
         max_length=50,

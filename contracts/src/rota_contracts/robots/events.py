@@ -51,9 +51,9 @@ class Condition(Part):
     `gt` to `le` compare two numbers or two texts; `contains` searches a text or a list; `glob` takes `*` and `?`.
     """
 
-    path: Path
-    op: Op = Op.EQ
-    value: Json = None
+    path: Path = Field(description="where the value stands in the data: customer.orders[0].total")
+    op: Op = Field(default=Op.EQ, description="how it is compared")
+    value: Json = Field(default=None, description="what it is compared with")
 
     @model_validator(mode="after")
     def _value_fits(self) -> Self:
@@ -123,9 +123,9 @@ class EventFilter(Part):
 class EventSubscription(Part):
     """Events that trigger the robot. A webhook's `source` may be its path: `/webhook/leads` is the source `leads`."""
 
-    type: Literal["webhook", "database"]
-    source: str
-    filter: EventFilter = EventFilter()
+    type: Literal["webhook", "database"] = Field(description="webhook: posted to a source; database: a change of data")
+    source: str = Field(description="webhook: the name of `rota sources add`; database: the name of the collection")
+    filter: EventFilter = Field(default=EventFilter(), description="which of its events; without one, all")
 
     @property
     def source_name(self) -> str:

@@ -26,7 +26,7 @@ def _short(text: str) -> str:
 class HookProcess(Part):
     """A process that is called at a point. `on_failure` null: cancel before a call, continue after it."""
 
-    process: ProcessName
+    process: ProcessName = Field(description="the team's process that is called")
     timeout: Annotated[Duration, AfterValidator(_short)] = Field(default="5s", description="at most 60s")
     on_failure: OnFailure | None = Field(default=None, description="what happens if it fails or is too slow")
 
@@ -37,9 +37,9 @@ HookList = Annotated[list[HookProcess], Field(max_length=MAX_HOOKS)]
 class Hooks(Part):
     """The processes of each point, in their order; those before a call each see what the one before has changed."""
 
-    before_llm_call: HookList = []
-    before_tool_call: HookList = []
-    after_tool_call: HookList = []
+    before_llm_call: HookList = Field(default=[], description="may change or cancel a call of a model")
+    before_tool_call: HookList = Field(default=[], description="may change or cancel a call of a tool or process")
+    after_tool_call: HookList = Field(default=[], description="sees what the call has answered")
 
     @model_validator(mode="after")
     def _nothing_is_left_to_cancel(self) -> Self:

@@ -31,11 +31,15 @@ ProcessName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$
 class EmailTarget(Part):
     """A mail to these addresses, to one that the event names, or to both."""
 
-    to: list[str] = []
-    event_address: EventAddress | None = None
-    cc: list[str] = []
-    template: str | None = None
-    subject: str | None = Field(default=None, validation_alias=AliasChoices("subject", "subject_template"))
+    to: list[str] = Field(default=[], description="addresses")
+    event_address: EventAddress | None = Field(default=None, description="the address that the event names")
+    cc: list[str] = Field(default=[], description="addresses of copies")
+    template: str | None = Field(default=None, description="a mail template of the operator (ROTA_MAIL_TEMPLATES)")
+    subject: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices("subject", "subject_template"),
+        description="may use $summary, $member_id, $display_name, $execution_id and $score; null: the summary",
+    )
 
     @model_validator(mode="after")
     def _has_an_address(self) -> Self:
@@ -45,52 +49,62 @@ class EmailTarget(Part):
 
 
 class WebhookTarget(Part):
-    url: Url
-    method: Literal["POST", "PUT", "PATCH"] = "POST"
+    """A request to a URL, signed if there is a secret."""
+
+    url: Url = Field(description="http or https; a public address, unless the operator allows its network")
+    method: Literal["POST", "PUT", "PATCH"] = Field(default="POST", description="the HTTP method")
     headers: dict[str, str] = Field(default={}, description="a value may be a reference like $SECRET.CRM_TOKEN")
     secret: SecretRef | None = Field(default=None, description="signs each message by Standard Webhooks")
 
 
 class ProcessTarget(Part):
-    process: ProcessName = Field(validation_alias=AliasChoices("process", "name"))
-    args: list[Json] = []
+    """A call of one of the team's processes."""
+
+    process: ProcessName = Field(
+        validation_alias=AliasChoices("process", "name"), description="as in its subject: rota.v1.process.<team>.<name>"
+    )
+    args: list[Json] = Field(default=[], description="passed on beside the result")
 
 
 class NotifyTarget(Part):
+    """A notification to those who have subscribed to a channel."""
+
     channel: str = Field(default="team", description="the name that notifications are subscribed to by")
 
 
 class EmailPreference(Part):
-    enabled: bool = True
-    targets: list[EmailTarget] = []
+    enabled: bool = Field(default=True, description="false: no mails")
+    targets: list[EmailTarget] = Field(default=[], description="each gets every result")
 
 
 class WebhookPreference(Part):
-    enabled: bool = True
-    targets: list[WebhookTarget] = []
+    enabled: bool = Field(default=True, description="false: no requests")
+    targets: list[WebhookTarget] = Field(default=[], description="each gets every result")
 
 
 class ProcessPreference(Part):
-    enabled: bool = True
-    targets: list[ProcessTarget] = []
+    enabled: bool = Field(default=True, description="false: no calls")
+    targets: list[ProcessTarget] = Field(default=[], description="each gets every result")
 
 
 class NotifyPreference(Part):
-    enabled: bool = True
-    targets: list[NotifyTarget] = []
+    enabled: bool = Field(default=True, description="false: no notifications")
+    targets: list[NotifyTarget] = Field(default=[], description="each gets every result")
 
 
 class Channels(Part):
-    email: EmailPreference | None = None
-    webhook: WebhookPreference | None = None
-    process: ProcessPreference | None = None
-    notify: NotifyPreference | None = None
+    """The channels of delivery. Without any, a result is kept and published, and sent to none."""
+
+    email: EmailPreference | None = Field(default=None, description="mails")
+    webhook: WebhookPreference | None = Field(default=None, description="signed HTTP requests")
+    process: ProcessPreference | None = Field(default=None, description="calls of the team's processes")
+    notify: NotifyPreference | None = Field(default=None, description="notifications to subscribers of a channel")
 
 
 class DeliveryPreferences(Part):
     """`{preferences: {…}}`; the short form `{type, opts}` is accepted and converted."""
 
-    preferences: Channels = Channels()
+    preferences: Channels = Field(default=Channels(), description="the long form: channels with their targets")
 
     @model_validator(mode="before")
     @classmethod

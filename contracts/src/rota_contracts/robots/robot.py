@@ -1,22 +1,23 @@
 """The definition of a robot: the member record and its configuration."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, StringConstraints, ValidationError, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from rota_contracts.messages.learning import LessonType
 from rota_contracts.messages.trigger import ExecutorMode, InterventionAction, TriggerType
-from rota_contracts.messages.validation import THRESHOLD
+from rota_contracts.messages.validation import THRESHOLD, ValidationRule
 from rota_contracts.model import Instant, Json, Name, Part
 from rota_contracts.robots.autonomy import Approvals, Autonomy
 from rota_contracts.robots.ceilings import Ceilings
 from rota_contracts.robots.clock_config import Clock, Duration
 from rota_contracts.robots.events import EventSubscription
 from rota_contracts.robots.hooks import Hooks
-from rota_contracts.robots.preferences import DeliveryPreferences, ProcessName
+from rota_contracts.robots.preferences import DeliveryPreferences
+from rota_contracts.robots.resources import MODELS, ProcessResource, Resources, model_process
 
 
 class Phase(StrEnum):
@@ -46,7 +47,7 @@ class RobotStatus(StrEnum):
 class Trigger(Part):
     """The switch of one kind of trigger."""
 
-    enabled: bool = True
+    enabled: bool = Field(default=True, description="false: what would trigger the robot is refused or ignored")
 
 
 class InterveneTrigger(Trigger):
@@ -54,15 +55,25 @@ class InterveneTrigger(Trigger):
 
 
 class Triggers(Part):
-    clock: Trigger = Trigger()
-    intervene: InterveneTrigger = InterveneTrigger()
-    event: Trigger = Trigger()
+    """What may trigger the robot. All three are on unless they are switched off."""
+
+    clock: Trigger = Field(default=Trigger(), description="runs that are due by `clock`")
+    intervene: InterveneTrigger = Field(default=InterveneTrigger(), description="requests of people")
+    event: Trigger = Field(default=Trigger(), description="events that `events` subscribes to")
 
 
 class Identity(Part):
-    role: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-    duties: list[str] = []
-    rules: list[str] = []
+    """Who the robot is, in every prompt of its agents."""
+
+    role: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)] = Field(
+        description="its job title, like Lead Qualification Specialist"
+    )
+    duties: list[str] = Field(default=[], description="what it does, a sentence each; goals are made of them")
+    rules: list[str] = Field(
+        default=[],
+        description="sentences that always hold; a model reads and judges them. For checks without a model see "
+        "executor.validation_rules",
+    )
 
 
 class Quota(Part):
@@ -76,22 +87,25 @@ class Quota(Part):
 class SharedKB(Part):
     """Shared collections that a run reads. `options.limit`: entries per run (default 5)."""
 
-    collections: list[str] = []
-    options: dict[str, Json] = {}
+    collections: list[str] = Field(default=[], description="names of shared collections: `rota kb`")
+    options: dict[str, Json] = Field(default={}, description="limit: entries that a run is given at most (default 5)")
 
 
 class SharedDB(Part):
     """Models of the team's data. Each method is a process that tasks may call: `models.<model>.<Method>`."""
 
-    models: list[str] = []
-    options: dict[str, Json] = {}
+    models: list[str] = Field(default=[], description="names of models; the team answers their methods as processes")
+    options: dict[str, Json] = Field(default={}, description="kept, and read by none of Rota's services")
 
 
 class Learn(Part):
     """The lessons that a robot keeps of its runs."""
 
-    on: bool = True
-    types: list[LessonType] = list(LessonType)
+    on: bool = Field(default=True, description="false: nothing is learnt; lessons that are there are still recalled")
+    types: list[LessonType] = Field(
+        default=list(LessonType),
+        description="execution: what worked and failed; feedback: errors and their fix; insight: patterns and tips",
+    )
     keep: int = Field(default=0, ge=0, description="days; 0 = forever")
 
     def kept_since(self, now: datetime) -> datetime | None:
@@ -102,66 +116,10 @@ class Learn(Part):
             return None
 
 
-class MCPServer(Part):
-    id: str
-    tools: list[str] = Field(default=[], description="empty = all tools of the server")
-
-
-class ProcessResource(Part):
-    """A process that tasks may call. `idempotent`: two calls with the same step id have the effect of one."""
-
-    name: ProcessName
-    idempotent: bool = False
-    timeout: Duration = "1m"
-    callback_within: Duration = Field(default="7d", description="how long to wait for a promised result")
-
-
-READING = frozenset({"find", "get", "select", "selectone", "paginate", "count", "list"})
-"""Methods of a model that only read, in lower case: they may be repeated."""
-
-MODELS = "models."
-
-
-def model_process(name: str, models: Collection[str]) -> ProcessResource | None:
-    """The process `models.<model>.<Method>`, if it is a method of one of these models; their names may hold dots."""
-    model, _, method = name.removeprefix(MODELS).rpartition(".")
-    if not name.startswith(MODELS) or model not in models:
-        return None
-    try:
-        return ProcessResource(name=name, idempotent=method.lower() in READING)
-    except ValidationError:  # no name for a subject of the bus
-        return None
-
-
-class BuiltInTool(StrEnum):
-    """Tools that Rota itself has for its robots, without an MCP server."""
-
-    READ_FILE = "read_file"
-    WRITE_FILE = "write_file"
-    LIST_FILES = "list_files"
-    SKILL_SEARCH = "skill_search"
-    MCP_TOOL_SEARCH = "mcp_tool_search"
-    MEMORY_SEARCH = "memory_search"
-    ATTACH = "attach"
-
-
-PhaseAgents = dict[Literal["inspiration", "goals", "tasks", "run", "validation", "delivery", "learning", "dedup"], str]
-
-
-class Resources(Part):
-    """The agents, tools and processes that a robot may use: no others."""
-
-    phases: PhaseAgents = Field(default={}, description="the agent of a phase; default rota.<phase>")
-    agents: list[str] = []
-    mcp: list[MCPServer] = []
-    tools: list[BuiltInTool] = Field(default=[], description="built-in tools, by name")
-    processes: list[ProcessResource] = []
-
-
 class Dedup(Part):
     """Smart dedup: before the plan is made, the goals are compared with those of recent runs."""
 
-    on: bool = False
+    on: bool = Field(default=False, description="true: goals that a recent run has reached are left out")
     window: Duration = Field(default="1d", description="how far back runs count as recent")
 
 
@@ -173,56 +131,68 @@ class Planning(StrEnum):
 
 
 class Executor(Part):
-    """Settings of a run. `validation_threshold` is the lowest score that passes."""
+    """Settings of a run."""
 
-    mode: ExecutorMode = ExecutorMode.STANDARD
+    mode: ExecutorMode = Field(
+        default=ExecutorMode.STANDARD, description="dryrun: no model is asked, nothing is called and nothing is sent"
+    )
     planning: Planning = Field(default=Planning.AUTO, description="auto: a person's plain request needs no plan")
     max_duration: Duration = Field(default="30m", description="longest working time of one run; waiting doesn't count")
     continue_on_failure: bool = Field(default=False, description="true: a failed task doesn't end the run")
-    validation_threshold: float = Field(default=THRESHOLD, ge=0, le=1)
-    max_turns_per_task: int = Field(default=10, ge=1, le=100)
+    validation_threshold: float = Field(default=THRESHOLD, ge=0, le=1, description="the lowest score that passes")
+    validation_rules: list[ValidationRule] = Field(
+        default=[],
+        max_length=50,
+        description="checked for the result of each task, beside the rules of its plan: assertions are computed, "
+        "sentences are judged by a model",
+    )
+    max_turns_per_task: int = Field(default=10, ge=1, le=100, description="tries of one task, with the judge's remarks")
 
 
 class RobotConfig(Part):
     """The configuration of a robot."""
 
-    triggers: Triggers = Triggers()
-    clock: Clock | None = None
-    identity: Identity
-    quota: Quota = Quota()
-    kb: SharedKB | None = None
-    db: SharedDB | None = None
-    learn: Learn = Learn()
-    resources: Resources = Resources()
-    delivery: DeliveryPreferences = DeliveryPreferences()
-    events: list[EventSubscription] = []
-    executor: Executor = Executor()
-    dedup: Dedup = Dedup()
+    triggers: Triggers = Field(default=Triggers(), description="what may trigger it: clock, people, events")
+    clock: Clock | None = Field(default=None, description="when it runs by itself; null: never")
+    identity: Identity = Field(description="who it is")
+    quota: Quota = Field(default=Quota(), description="its share of the executors' slots")
+    kb: SharedKB | None = Field(default=None, description="shared knowledge that its runs are given")
+    db: SharedDB | None = Field(default=None, description="the team's data that its tasks may ask for")
+    learn: Learn = Field(default=Learn(), description="the lessons that it keeps of its runs")
+    resources: Resources = Field(default=Resources(), description="agents, tools and processes that it may use")
+    delivery: DeliveryPreferences = Field(default=DeliveryPreferences(), description="who gets its results")
+    events: list[EventSubscription] = Field(default=[], description="events that trigger it")
+    executor: Executor = Field(default=Executor(), description="how its runs are made and checked")
+    dedup: Dedup = Field(default=Dedup(), description="whether goals of recent runs are left out")
     ceilings: Ceilings = Field(default=Ceilings(), description="of what its calls of models may take")
     autonomy: Autonomy | None = Field(
         default=None,
         description="null: full for what resources names, supervised for anything else that changes something",
     )
-    approvals: Approvals = Approvals()
+    approvals: Approvals = Field(default=Approvals(), description="exceptions from its autonomy")
     hooks: Hooks = Field(default=Hooks(), description="processes of the team that are called around calls")
-    default_locale: str | None = None
+    default_locale: str | None = Field(
+        default=None, description="like de or pt-BR; null: the language of the request, else of the duties"
+    )
 
 
 class RobotDefinition(Part):
     """A robot as its owner writes it: without the fields that Rota maintains."""
 
     member_id: Name | None = Field(default=None, description="generated if missing")
-    member_type: Literal["robot"] = "robot"
-    display_name: str = ""
+    member_type: Literal["robot"] = Field(default="robot", description="people are documents with `kind: Member`")
+    display_name: str = Field(default="", description="for people: in mails and lists")
     autonomous_mode: bool = Field(default=True, description="false: the robot never runs")
-    system_prompt: str = ""
+    system_prompt: str = Field(default="", description="more about who it is; stands in every prompt of its agents")
     robot_email: str | None = Field(
         default=None, description="Reply-To of its mails; From where the operator allows its domain"
     )
-    manager_id: str | None = None
+    manager_id: str | None = Field(
+        default=None, description="the member who is mailed when a call needs an approval, or it fails"
+    )
     agents: list[str] = Field(default=[], description="same as resources.agents")
     mcp_servers: list[str] = Field(default=[], description="same as resources.mcp")
-    robot_config: RobotConfig
+    robot_config: RobotConfig = Field(description="everything else")
 
 
 class RunFailure(Part):

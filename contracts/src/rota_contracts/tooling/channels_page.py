@@ -1,7 +1,5 @@
 """The page docs/channels.md: the catalog, the streams and the questions as tables."""
 
-from collections.abc import Iterable
-
 from rota_contracts.catalog import (
     ANYONE,
     CHANNELS,
@@ -16,6 +14,7 @@ from rota_contracts.catalog import (
 from rota_contracts.model import Part, Payload
 from rota_contracts.streams import ATTACHMENTS_BUCKET, DAY, MIB, MINUTE, OUTPUTS_BUCKET, ROBOTS_BUCKET, STREAMS, Stream
 from rota_contracts.tooling.schemas import VERSION
+from rota_contracts.tooling.tables import table
 
 INTRODUCTION = """\
 # Channels
@@ -71,19 +70,14 @@ def channels_page() -> str:
     parts = [
         INTRODUCTION,
         facts,
-        _table(("Channel", "Payload", "Stream", "Publishers", "Consumers", "Published"), map(_fact, channels)),
+        table(("Channel", "Payload", "Stream", "Publishers", "Consumers", "Published"), map(_fact, channels)),
         STREAMS_INTRODUCTION,
-        _table(("Stream", "Subjects", "Kept", "At most", "When full", "Duplicate window"), map(_stream, STREAMS)),
+        table(("Stream", "Subjects", "Kept", "At most", "When full", "Duplicate window"), map(_stream, STREAMS)),
         QUESTIONS_INTRODUCTION,
-        _table(("Subject", "Request", "Answer", "Answered by", "Asked by", "Within"), map(_question, questions)),
+        table(("Subject", "Request", "Answer", "Answered by", "Asked by", "Within"), map(_question, questions)),
         OTHERS,
     ]
     return "\n".join(parts)
-
-
-def _table(titles: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = [titles, tuple("---" for _ in titles), *rows]
-    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
 
 
 def _fact(channel: Channel[Payload]) -> tuple[str, ...]:

@@ -68,7 +68,7 @@ class Questions:
 
     async def check(self, run: Run, step: CheckRules) -> Outcome:
         question = validation.CheckRules(
-            rules=step.task.validation_rules,
+            rules=[*step.task.validation_rules, *run.robot.robot_config.executor.validation_rules],
             output=step.output,
             conversation=step.conversation,
             team_id=run.execution.team_id,

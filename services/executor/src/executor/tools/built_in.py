@@ -5,7 +5,7 @@ from typing import Any
 
 from executor.domain.conversation.chat import BUILT_IN, Tool
 from rota_contracts.messages.workspace import FILE_LIMIT, LEVELS, PATH_LIMIT
-from rota_contracts.robots.robot import BuiltInTool
+from rota_contracts.robots.resources import BuiltInTool
 
 PATH = {
     "type": "string",

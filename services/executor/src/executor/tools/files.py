@@ -18,7 +18,7 @@ from rota_contracts.catalog import LIST_FILES, READ_FILE, WRITE_FILE, Question
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.workspace import FILE_LIMIT, FileReply, ListFiles, ReadFile, WriteFile, WriteMode
 from rota_contracts.model import Part
-from rota_contracts.robots.robot import BuiltInTool
+from rota_contracts.robots.resources import BuiltInTool
 
 Q = TypeVar("Q", bound=Part)
 A = TypeVar("A", bound=Part)

@@ -9,7 +9,8 @@ from executor.domain.conversation.chat import Tool
 from executor.ports import Tools
 from executor.tools.arguments import Arguments
 from executor.tools.built_in import TOOLS
-from rota_contracts.robots.robot import BuiltInTool, Robot
+from rota_contracts.robots.resources import BuiltInTool
+from rota_contracts.robots.robot import Robot
 
 
 @dataclass(frozen=True, kw_only=True)

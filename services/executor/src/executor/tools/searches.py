@@ -15,7 +15,7 @@ from rota_contracts.catalog import RECALL
 from rota_contracts.messages.execution import excerpt
 from rota_contracts.messages.memory import Recall
 from rota_contracts.model import NAME_PATTERN
-from rota_contracts.robots.robot import BuiltInTool
+from rota_contracts.robots.resources import BuiltInTool
 
 MOST_COLLECTIONS = 50
 """Shared collections in one question; the memory refuses more."""

@@ -15,13 +15,7 @@ from rota_contracts.messages.robot_state import RobotState
 from rota_contracts.model import Name
 from rota_contracts.robots.events import EventSubscription
 from rota_contracts.robots.preferences import WebhookTarget
-from rota_contracts.robots.robot import (
-    Robot,
-    RobotDefinition,
-    RobotStatus,
-    RunFailure,
-    parse_definition,
-)
+from rota_contracts.robots.robot import Robot, RobotDefinition, RobotStatus, RunFailure, parse_definition
 from rota_contracts.robots.target_checks import address_problem, target_problems
 from rota_contracts.secret_refs import is_reference
 from rota_contracts.sources import OPERATIONS

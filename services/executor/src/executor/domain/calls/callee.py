@@ -6,7 +6,8 @@ from typing import Any
 
 from executor.domain.conversation.chat import BUILT_IN, Tool
 from rota_contracts.messages.conversation import ToolUse
-from rota_contracts.robots.robot import Robot, model_process
+from rota_contracts.robots.resources import model_process
+from rota_contracts.robots.robot import Robot
 
 
 @dataclass(frozen=True)

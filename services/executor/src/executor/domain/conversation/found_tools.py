@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from executor.domain.conversation.chat import BUILT_IN, Tool
 from rota_contracts.messages.conversation import Round, ToolStatus, ToolUse
-from rota_contracts.robots.robot import BuiltInTool
+from rota_contracts.robots.resources import BuiltInTool
 
 MANY = 15
 """Tools of MCP servers up to which all are offered at once."""

@@ -7,7 +7,7 @@ from executor.domain.planning.arguments import problem
 from executor.domain.planning.parsing import UnusableAnswer
 from executor.domain.planning.resources import Means, Resources
 from rota_contracts.messages.execution import ExecutorType
-from rota_contracts.robots.robot import MODELS, model_process
+from rota_contracts.robots.resources import MODELS, model_process
 
 ALIASES = {
     "agent": ExecutorType.ASSISTANT,

@@ -6,7 +6,8 @@ from typing import Any
 
 from executor.domain.conversation.chat import BUILT_IN, Tool
 from rota_contracts.messages.execution import ExecutorType
-from rota_contracts.robots.robot import MODELS, Robot
+from rota_contracts.robots.resources import MODELS
+from rota_contracts.robots.robot import Robot
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from executor.domain.outcomes import CallsBegun, Promised
 from executor.domain.run import Callback, Run
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.robots.clock_config import duration
-from rota_contracts.robots.robot import ProcessResource, Robot
+from rota_contracts.robots.resources import ProcessResource
+from rota_contracts.robots.robot import Robot
 
 
 def callback_of(run: Run, step_id: str) -> Callback | None:

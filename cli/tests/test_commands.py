@@ -114,11 +114,11 @@ def ended(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, st
 
 def test_all_commands_are_there() -> None:
     assert set(EVERY) == {
-        *("up", "demo", "apply", "trigger", "watch", "doctor", "clock"),
+        *("up", "demo", "apply", "validate", "trigger", "watch", "doctor", "clock"),
         *("sources", "sources list", "sources show", "sources add", "sources add-database", "sources rotate"),
         "sources remove",
         *("secrets", "secrets list", "secrets set", "secrets remove", "secrets rotate-key"),
-        *("robots", "robots show", "robots next", "robots delete"),
+        *("robots", "robots show", "robots next", "robots delete", "robots init"),
         *("intervene", "answer", "pause", "resume", "stop", "replay"),
         *("plan", "plan add", "plan update", "plan remove"),
         *("keys", "keys create", "keys delete", "subscriptions", "subscriptions add", "subscriptions remove"),

@@ -14,6 +14,7 @@ from rota.robot_status import state_lines, status_row
 from rota.robot_template import template
 from rota.running import with_api
 from rota.schedule import show_schedule
+from rota.yaml_core import load_all
 from rota_contracts.messages.robot_state import RobotState
 from rota_contracts.robots.clock_config import ClockMode
 from rota_contracts.robots.robot import RobotDefinition
@@ -63,9 +64,15 @@ def show(member: Member, json: JsonFlag = False) -> None:
 @app.command(epilog="Example: `rota robots init support > support.yaml`, then `rota validate -f support.yaml`")
 def init(
     member: Annotated[str, typer.Argument(help="The new robot's member_id.", metavar="NAME")],
+    json: JsonFlag = False,
 ) -> None:
     """Print the definition of a new robot, with every field and what it does. Nothing is made."""
-    say(template(member, schema=f"{url}/schemas/robot.json" if (url := load().url) else ""))
+    url = load().url
+    text = template(member, schema=f"{url}/schemas/robot.json" if url else "")
+    if json:
+        say_json(next(load_all(text)))
+    else:
+        say(text)
 
 
 @app.command("next", epilog="Example: `rota robots next seo-content --count 10`")

@@ -114,7 +114,7 @@ def ended(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, st
 
 def test_all_commands_are_there() -> None:
     assert set(EVERY) == {
-        *("up", "demo", "apply", "validate", "trigger", "watch", "doctor", "clock"),
+        *("up", "demo", "apply", "validate", "listen", "trigger", "watch", "doctor", "clock"),
         *("sources", "sources list", "sources show", "sources add", "sources add-database", "sources rotate"),
         "sources remove",
         *("secrets", "secrets list", "secrets set", "secrets remove", "secrets rotate-key"),

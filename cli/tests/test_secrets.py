@@ -14,6 +14,8 @@ from rota.client import Json
 from rota.errors import CliError
 from rota.secrets_key import rotate
 from rota.server.team_secrets import given_secrets
+from rota.signing import signature_problem, signed_event
+from rota.timestamps import now
 from rota_contracts.secret_refs import key_fingerprint
 
 VALUE = "s3cret"
@@ -56,12 +58,22 @@ def test_a_value_comes_from_standard_input_a_variable_or_a_file_and_is_never_pri
     assert "$SECRET.CRM_TOKEN" in printed[0][1]
 
 
+def test_a_generated_secret_is_shown_once_and_signs(gateway: Gateway, command: Command) -> None:
+    gateway.responses["/secrets/OUT"] = CRM
+    code, out, _ = command("secrets", "set", "OUT", "--generate")
+    ((_, body),) = gateway.asked
+    assert (code, out.split()[0]) == (0, body["value"])
+    raw, headers = signed_event(body["value"], message_id="m1", at=now(), type="a", data={})
+    assert signature_problem(body["value"], raw, headers, at=now()) == ""
+
+
 def test_a_missing_value_is_said_before_anything_is_sent(gateway: Gateway, command: Command) -> None:
     for words, says in [
         ((), "expected the value of CRM_TOKEN on standard input"),
         (("--from-env", "NOT_THERE"), "environment variable NOT_THERE"),
         (("--from-file", "nowhere"), "can't read nowhere"),
-        (("--from-env", "A", "--from-file", "b"), "not both"),
+        (("--from-env", "A", "--from-file", "b"), "expected one of --from-env"),
+        (("--from-env", "A", "--generate"), "expected one of --from-env"),
     ]:
         code, _, error = command("secrets", "set", "CRM_TOKEN", *words)
         assert (code, says in error) == (1, True), error

@@ -22,6 +22,7 @@ from rota.commands import (
     intervene,
     keys,
     knowledge,
+    listen,
     members,
     nats_config,
     plan,
@@ -56,7 +57,22 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (up, demo, apply, trigger, intervene, control, clock, watch, replay, audit, spend, doctor, nats_config):
+for group in (
+    up,
+    demo,
+    apply,
+    listen,
+    trigger,
+    intervene,
+    control,
+    clock,
+    watch,
+    replay,
+    audit,
+    spend,
+    doctor,
+    nats_config,
+):
     group.register(app)
 replay_deliveries.register(deliveries.app)
 retry_deliveries.register(deliveries.app)

@@ -5,14 +5,19 @@ import binascii
 import hashlib
 import hmac
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from secrets import token_bytes
 from typing import Any
 
 from rota.errors import CliError
 from rota_contracts.sources import SIGNATURE_HEADER, Scheme
 
 Request = tuple[bytes, dict[str, str]]
+STANDARD_HEADERS = ("webhook-id", "webhook-timestamp", "webhook-signature")
+TOLERANCE_S = 300
+"""How old, or early, a request may be."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,29 @@ class Signer:
 def signed_event(secret: str, *, message_id: str, at: datetime, type: str, data: dict[str, Any]) -> Request:
     """The body and the headers of an event in Standard Webhooks. CliError when the secret is invalid."""
     return Signer(Scheme.STANDARD, secret).event(message_id=message_id, at=at, type=type, data=data)
+
+
+def new_secret() -> str:
+    """A signing secret of Standard Webhooks: `whsec_` and 24 random bytes in base64."""
+    return f"whsec_{base64.b64encode(token_bytes(24)).decode()}"
+
+
+def signature_problem(secret: str, body: bytes, headers: Mapping[str, str], *, at: datetime) -> str:
+    """Why a request isn't signed by Standard Webhooks with this secret; empty if it is. `headers`: in lower case.
+    CliError when the secret is invalid."""
+    missing = [name for name in STANDARD_HEADERS if not headers.get(name)]
+    if missing:
+        return f"expected the headers {', '.join(STANDARD_HEADERS)}, got none of {', '.join(missing)}"
+    message_id, sent, signatures = (headers[name] for name in STANDARD_HEADERS)
+    if not (sent.isascii() and sent.isdigit()):
+        return f"expected seconds since 1970 in webhook-timestamp, got {sent[:40]!r}"
+    if abs(at.timestamp() - int(sent[:20])) > TOLERANCE_S:
+        return f"expected a webhook-timestamp within {TOLERANCE_S} s of {int(at.timestamp())}, got {sent[:20]}"
+    proof = _mac(_decoded(secret), f"{message_id}.{sent}.".encode() + body).digest()
+    wanted = f"v1,{base64.b64encode(proof).decode()}".encode()
+    given = [signature.encode() for signature in signatures.split(" ")]
+    found = [hmac.compare_digest(each, wanted) for each in given]
+    return "" if any(found) else "no signature is right: is it the target's secret?"
 
 
 def _mac(key: bytes, content: bytes) -> hmac.HMAC:

@@ -1,6 +1,5 @@
 """The seven services with external systems around them, for tests from the webhook to the receiver."""
 
-import base64
 import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -15,7 +14,7 @@ import yaml
 from rota.client import Api
 from rota.demo.external_systems import Fact, Hook, Inbox, feed, mailbox, webhook_receiver
 from rota.server.stack import Stack
-from rota.signing import signed_event
+from rota.signing import new_secret, signed_event
 from rota.waiting import until_finished
 from rota_common.clock import now
 from rota_common.runtime.service import Runtime
@@ -30,10 +29,6 @@ LEAD = {
     "message": "Interested in Enterprise pricing, team of 50",
 }
 EXAMPLES = Path(__file__).parents[3] / "examples" / "robots"
-
-
-def new_secret() -> str:
-    return f"whsec_{base64.b64encode(secrets.token_bytes(24)).decode()}"
 
 
 def example(name: str, hook_url: str) -> dict[str, Any]:

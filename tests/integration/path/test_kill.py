@@ -14,7 +14,7 @@ from nats.aio.msg import Msg
 from executor.adapters import mongo_run_documents
 from rota.client import Api
 from rota.demo.external_systems import Hook, Inbox, webhook_receiver
-from rota.signing import signed_event
+from rota.signing import new_secret, signed_event
 from rota.waiting import until_finished
 from rota_common.bus.connection import barrier
 from rota_common.clock import now
@@ -25,7 +25,7 @@ from rota_common.testing.team_secrets import secrets_folder
 from rota_contracts.messages.activity import ActivityKind, ActivityV1
 from rota_contracts.messages.execution import ExecStatus, Execution
 from rota_contracts.robots.robot import Phase
-from tests.integration.path.harness import LEAD, SOURCE, TEAM, example, new_secret
+from tests.integration.path.harness import LEAD, SOURCE, TEAM, example
 
 pytestmark = pytest.mark.soak
 

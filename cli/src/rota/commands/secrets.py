@@ -15,6 +15,7 @@ from rota.errors import CliError
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
 from rota.secrets_key import WAIT_S, rotate
+from rota.signing import new_secret
 from rota_contracts.secret_refs import is_reference, secret_name
 
 app = typer.Typer(
@@ -42,21 +43,27 @@ def listing(json: JsonFlag = False) -> None:
 
 
 @app.command(
-    "set", epilog="Example: `rota secrets set CRM_TOKEN`, or `rota secrets set CRM_TOKEN --from-env CRM_TOKEN`"
+    "set",
+    epilog="Example: `rota secrets set CRM_TOKEN --from-env CRM_TOKEN`, or `rota secrets set OUT_SECRET --generate`",
 )
 def set_(
     name: Name,
     from_env: Annotated[str, typer.Option(help="Take the value of this variable of the shell.")] = "",
     from_file: Annotated[Path | None, typer.Option(help="Take the content of this file.")] = None,
+    generate: Annotated[bool, typer.Option("--generate", help="Make a signing secret and show it once.")] = False,
     json: JsonFlag = False,
 ) -> None:
     """Set a secret, or replace its value. The value is prompted for, or read from standard input."""
     name = _plain(name)
-    value = _value(name, from_env, from_file)
+    if [bool(from_env), bool(from_file), generate].count(True) > 1:
+        raise CliError("expected one of --from-env, --from-file and --generate", hint="leave the others out")
+    value = new_secret() if generate else _value(name, from_env, from_file)
     done = with_api(lambda api: api.of_team("PUT", _path(name), json={"value": value}))
     if json:
-        say_json(done)
+        say_json(done | ({"value": value} if generate else {}))
     else:
+        if generate:
+            say(f"{value}    it is not shown again: give it to the receiver")
         say(f"{name}: set; refer to it as {done['reference']}. A new value is used everywhere within a minute.")
 
 
@@ -113,8 +120,6 @@ def _list(*, json: bool) -> None:
 
 
 def _value(name: str, from_env: str, from_file: Path | None) -> str:
-    if from_env and from_file:
-        raise CliError("expected --from-env or --from-file, not both", hint="leave one of them out")
     if from_env:
         if not (value := os.environ.get(from_env)):
             raise CliError(f"expected the environment variable {from_env}: it is not set", hint="export it first")

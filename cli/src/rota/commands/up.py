@@ -9,6 +9,15 @@ import typer
 from rota.extras import server_extra
 from rota.output import JsonFlag
 
+LOOPBACK = "127.0.0.0/8,::1/128"
+"""This machine: the API listens on it alone."""
+
+Private = Annotated[
+    str,
+    typer.Option(
+        envvar="ROTA_ALLOW_PRIVATE_TARGETS", help="Private networks that webhooks may go to; empty: none at all."
+    ),
+]
 EnvFile = Annotated[
     Path | None, typer.Option(help="Secrets of the team main: NAME=value, a line each. $SECRET.NAME refers to one.")
 ]
@@ -37,9 +46,7 @@ def up(
         typer.Option(envvar="ROTA_CONNECTOR", help="The model. Default: openai if its key is set, else rehearsal."),
     ] = "",
     smtp_url: Annotated[str, typer.Option(envvar="ROTA_SMTP_URL", help="The mail server: smtp://host:port.")] = "",
-    allow_private_targets: Annotated[
-        str, typer.Option(envvar="ROTA_ALLOW_PRIVATE_TARGETS", help="Private networks webhooks may go to: CIDR,CIDR.")
-    ] = "",
+    allow_private_targets: Private = LOOPBACK,
     env_file: EnvFile = None,
     secret: Secrets = None,
     json: JsonFlag = False,

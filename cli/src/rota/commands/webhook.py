@@ -46,7 +46,7 @@ def send(
     json: JsonFlag = False,
 ) -> None:
     """Send a signed webhook, as the sender of this source does."""
-    signer = Signer(scheme, _key(secret), header)
+    signer = Signer(scheme, secret_of(secret), header)
     answer = _post(source, signer.event(message_id=id or _new_id(), at=now(), type=type, data=read_data(data)))
     if json:
         say_json(answer)
@@ -67,7 +67,7 @@ def ask(
     json: JsonFlag = False,
 ) -> None:
     """Send a message to a source whose robot answers synchronously, and print the answer."""
-    signer = Signer(scheme, _key(secret), header)
+    signer = Signer(scheme, secret_of(secret), header)
     answer = _post(source, signer.request({"message": message}, message_id=id or _new_id(), at=now()))
     if json:
         say_json(answer)
@@ -90,7 +90,8 @@ def _new_id() -> str:
     return f"msg_{uuid4().hex}"
 
 
-def _key(secret: str) -> str:
+def secret_of(secret: str) -> str:
+    """The secret itself, or that of `$ENV.VARIABLE`. CliError if the variable is not set."""
     if not secret.startswith(REFERENCE):
         return secret
     name = secret.removeprefix(REFERENCE)

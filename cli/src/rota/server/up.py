@@ -105,6 +105,7 @@ def _ready(options: UpOptions, folder: Path, here: Context) -> None:
     say(f"  model      {model}")
     say(f"  data       {data}")
     say(f"  mail       {mail}")
+    say(f"  webhooks   to public addresses{_private(options)}")
     say(f"  secrets    {_secrets(options)}")
     say(f"  keys       {context.context_file()} (team {here.team})")
     say("")
@@ -114,6 +115,10 @@ def _ready(options: UpOptions, folder: Path, here: Context) -> None:
     say("  rota watch")
     say(f"  rota feed-clients add {here.team} my-program")
     say("Ctrl+C stops everything.")
+
+
+def _private(options: UpOptions) -> str:
+    return f", and to {options.allow_private_targets}" if options.allow_private_targets else " alone"
 
 
 def _secrets(options: UpOptions) -> str:

@@ -15,7 +15,7 @@ import httpx
 
 from delivery_center.adapters.webhook_signing import signatures
 from delivery_center.domain.outgoing_message import OutgoingMessage
-from delivery_center.ports import Gone, NotAttempted, Rejected, Sent, TransientReply
+from delivery_center.ports import Gone, NotAttempted, Sent, TransientReply
 from rota_common.errors import Permanent, Transient
 from rota_common.redaction import without_credentials
 from rota_common.team_secrets import MissingTeamSecret, TeamSecrets
@@ -29,8 +29,6 @@ EXCERPT_S = 1.0
 """How long to wait for the body of a response: its status alone decides."""
 
 GONE = 410
-RETRIED = frozenset({408, 425, 429})
-"""The client errors that are retried; so is every 5xx."""
 
 
 def webhook_client(*, verify: ssl.SSLContext | bool = True) -> httpx.AsyncClient:
@@ -111,8 +109,8 @@ class HttpxWebhook:
         texts = [*target.headers.values(), *([target.secret] if target.secret else [])]
         try:
             return await self._secrets.resolve(team, texts)
-        except MissingTeamSecret as error:
-            raise Permanent(str(error)) from error
+        except MissingTeamSecret as error:  # it is tried again, and may be set by then
+            raise Transient(str(error)) from error
         except Transient as error:
             raise NotAttempted(f"the team's secrets can't be read now: {error}") from error
 
@@ -164,19 +162,17 @@ def payload(outgoing: OutgoingMessage) -> str:
 
 
 def result_of(response: httpx.Response, excerpt: str, *, now: datetime) -> Sent:
-    """The meaning of a response: 2xx is delivered; 408, 425, 429 and 5xx are retried; anything else is final."""
+    """The meaning of a response: 2xx is delivered, 410 is final, and anything else is tried again: a receiver that is
+    being deployed answers 401 or 404, too."""
     status = response.status_code
     details = {"status": status, "body": excerpt}
     if response.is_success:
         return Sent(details=details)
-    if response.is_redirect or 300 <= status < 400:
-        raise Rejected(f"answered {status}: redirects are not followed, set the URL it leads to", details=details)
-    if status in RETRIED or status >= 500:
-        after = retry_after(response.headers.get("retry-after", ""), now=now)
-        raise TransientReply(f"answered {status}", after=after, details=details)
     if status == GONE:
         raise Gone(f"answered {status}", details=details)
-    raise Rejected(f"answered {status}", details=details)
+    redirects = ": redirects are not followed, set the URL it leads to" if 300 <= status < 400 else ""
+    after = retry_after(response.headers.get("retry-after", ""), now=now)
+    raise TransientReply(f"answered {status}{redirects}", after=after, details=details)
 
 
 def retry_after(text: str, *, now: datetime) -> float | None:

@@ -17,7 +17,7 @@ from delivery_center.ports import Gone, NotAttempted, Sent, TransientReply
 from rota_common.clock import now
 from rota_common.errors import Permanent, Transient
 from rota_common.testing.team_secrets import InMemoryTeamSecrets
-from rota_contracts.messages.delivery import DeliveryContent
+from rota_contracts.messages.delivery import DeliveryContent, EventOrigin
 from rota_contracts.robots.preferences import WebhookTarget
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -99,6 +99,16 @@ async def test_the_body_is_the_content_and_its_context(outgoing: Any) -> None:  
             "score": 0.85,
         },
     }
+
+
+async def test_the_body_names_the_event_that_the_result_answers(outgoing: Any) -> None:
+    receiver, made = Receiver(), outgoing()
+    event = EventOrigin(source="leads", type="lead.created", id="evt-1")
+    context = made.context.model_copy(update={"event": event, "trigger_id": "t1"})
+    await receiver.get(replace(made, context=context))
+    data = json.loads(receiver.request.content)["data"]
+    assert data["event"] == {"source": "leads", "type": "lead.created", "id": "evt-1"}
+    assert (data["context"]["trigger_id"], "event" in data["context"]) == ("t1", False)
 
 
 async def test_the_connection_goes_to_the_checked_address_with_the_name_of_the_host(outgoing: Any) -> None:

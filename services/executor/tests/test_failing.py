@@ -21,10 +21,10 @@ from services.executor.tests.fixtures import (
 from executor.agents.prompt_files import Agents
 from executor.agents.prompts import for_phase
 from executor.domain import lifecycle
+from executor.domain.delivery_request import delivery_request
 from executor.domain.outcomes import NothingToDo, Planned, RulesAnswered, StepDelayed, StepFailed, Unusable, Used
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent, CheckRules, Finish, MakeCalls, RequestLearning, RunTurn
-from executor.publish import delivery_request
 from rota_common.testing.samples import NOON
 from rota_contracts.messages.execution import ExecStatus, TaskStatus
 from rota_contracts.messages.validation import RulesReply

@@ -82,7 +82,9 @@ async def test_what_is_known_for_a_plain_request_stands_in_the_system_message_an
 
 
 def test_what_is_more_than_a_plain_request_is_planned() -> None:
-    plan = {"executor": {"planning": "always"}}
+    plan, judge = {"executor": {"planning": "always"}}, {"phases": {"validation": "own.judge"}}
+    identity = {"role": "Lead Scorer", "duties": ["Score each lead"]}
+    unruled = new_run(robot=a_robot(config={"identity": identity, "resources": judge}))
     runs = {
         "an event for a robot with two duties": of_event("Score each lead", "Report the best"),
         "an event for a robot without duties": of_event(),
@@ -96,11 +98,13 @@ def test_what_is_more_than_a_plain_request_is_planned() -> None:
         "two assistants": asked(config={"resources": {"agents": ["a.one", "a.two"]}}),
         "a process": asked(config={"resources": {"processes": [{"name": "crm.pay"}]}}),
         "a planner of its own": asked(config={"resources": {"phases": {"tasks": "own.planner"}}}),
-        "a judge of its own": asked(config={"resources": {"phases": {"validation": "own.judge"}}}),
+        "a judge of its own": asked(config={"resources": judge}),
+        "an event without rules, and a judge of its own": unruled,
         "a robot that always plans": asked(config=plan),
     }
     assert [name for name, run in runs.items() if is_plain(run)] == []
     assert is_plain(asked(config={"resources": {"agents": ["a.one"], "mcp": [{"id": "crm"}]}}))
+    assert is_plain(of_event("Score each lead", resources=judge))  # its rules are judged, by that judge
 
 
 async def test_a_signal_that_comes_meanwhile_counts_in_the_report() -> None:

@@ -33,6 +33,14 @@ class DeliveryContent(Part):
     attachments: list[Attachment] = []
 
 
+class EventOrigin(Part):
+    """The event that a result answers."""
+
+    source: str = Field(description="the name of its source")
+    type: str | None = Field(default=None, description="for example lead.created")
+    id: str = Field(description="the id that its sender gave it")
+
+
 class DeliveryContext(Part):
     """The origin of a result: its robot, execution and trigger."""
 
@@ -40,6 +48,8 @@ class DeliveryContext(Part):
     execution_id: str
     trigger_type: TriggerType
     team_id: Name
+    trigger_id: str | None = Field(default=None, description="null: by an executor of before")
+    event: EventOrigin | None = Field(default=None, description="null: no event has triggered the run")
     score: float | None = Field(default=None, ge=0, le=1, description="the lowest score of the validated results")
     released_by: str | None = Field(
         default=None, description="the id of the key or member that released this result, which failed validation"

@@ -68,6 +68,7 @@ class TriggerInput(Part):
     follows: str | None = Field(default=None, description="human: the execution whose work this request goes on with")
     source: str | None = Field(default=None, description="event: the name of its source")
     event_type: str | None = Field(default=None, description="event: for example lead.created")
+    event_id: str | None = Field(default=None, description="event: the id that its sender gave it")
     data: dict[str, Json] = Field(default={}, description="event: the event's own data")
     clock: ClockContext | None = Field(default=None, description="clock: the robot's local time")
 

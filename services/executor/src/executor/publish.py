@@ -12,6 +12,7 @@ from executor.domain import activities
 from executor.domain.activities import Seen
 from executor.domain.calls.asked import AskedCall
 from executor.domain.conversation.messages import Texts
+from executor.domain.delivery_request import delivery_request
 from executor.domain.outcomes import Outcome, StepDelayed, StepFailed
 from executor.domain.run import Run, Signal
 from executor.domain.situation import wording
@@ -34,8 +35,7 @@ from rota_contracts import catalog
 from rota_contracts.messages.activity import EVENTS, ActivityKind, ActivityV1
 from rota_contracts.messages.approval import ApprovalDecidedV1, ApprovalRequestedV1, ApprovalStatus
 from rota_contracts.messages.control import ControlGivenV1, ExecutionIntervenedV1
-from rota_contracts.messages.delivery import DeliveryContent, DeliveryContext, DeliveryRequestedV1
-from rota_contracts.messages.execution import ExecutionFinishedV1, ExecutionStartedV1, TaskStatus, excerpt
+from rota_contracts.messages.execution import ExecutionFinishedV1, ExecutionStartedV1, excerpt
 from rota_contracts.messages.learning import LearningRequestedV1
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.messages.quarantine import FailedResult
@@ -256,41 +256,3 @@ def _material(run: Run, texts: Texts) -> dict[str, str]:
         "earlier results": wording.previous_results(run, texts),
     }
     return {name: excerpt(text, MATERIAL_LIMIT) for name, text in found.items() if text}
-
-
-def delivery_request(run: Run, request_id: str) -> DeliveryRequestedV1:
-    if run.execution.content is None:
-        raise AssertionError("a delivery is requested once its content is written")
-    return request_of(run, request_id, run.execution.content, score=_lowest_score(run))
-
-
-def request_of(
-    run: Run, request_id: str, content: DeliveryContent, *, score: float | None, released_by: str | None = None
-) -> DeliveryRequestedV1:
-    execution = run.execution
-    return DeliveryRequestedV1(
-        request_id=request_id,
-        team_id=execution.team_id,
-        member_id=execution.member_id,
-        content=content,
-        context=DeliveryContext(
-            member_id=execution.member_id,
-            execution_id=run.id,
-            trigger_type=execution.trigger.type,
-            team_id=execution.team_id,
-            score=score,
-            released_by=released_by,
-        ),
-        executor_mode=execution.executor_mode,
-        event_values=run.robot.robot_config.delivery.event_values(execution.trigger.input.data),
-    )
-
-
-def _lowest_score(run: Run) -> float | None:
-    """The lowest score of the results that the delivery is made of; None if none was validated."""
-    scores = [
-        result.validation.score
-        for result in run.execution.results
-        if result.status is TaskStatus.COMPLETED and result.validation is not None
-    ]
-    return min(scores, default=None)

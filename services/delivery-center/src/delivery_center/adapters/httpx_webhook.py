@@ -29,6 +29,11 @@ EXCERPT_S = 1.0
 """How long to wait for the body of a response: its status alone decides."""
 
 GONE = 410
+ALONE = {"event"}
+"""A field of its own, beside the context."""
+
+RARE = ("released_by", "trigger_id")
+"""Left out of the context where there is none, so that a body stays the same at every attempt."""
 
 
 def webhook_client(*, verify: ssl.SSLContext | bool = True) -> httpx.AsyncClient:
@@ -148,13 +153,16 @@ def payload(outgoing: OutgoingMessage) -> str:
     """The body, the same at every attempt."""
     content = outgoing.content
     context = outgoing.context
+    absent = {name for name in RARE if not getattr(context, name)}
     data: dict[str, Any] = {
         "request_id": outgoing.request_id,
         "summary": content.summary,
         "body": outgoing.body,
         "attachments": [each.as_json() for each in outgoing.attachments],
-        "context": context.model_dump(mode="json", exclude={"released_by"} if context.released_by is None else None),
+        "context": context.model_dump(mode="json", exclude=ALONE | absent),
     }
+    if context.event is not None:
+        data["event"] = context.event.model_dump(mode="json")
     if outgoing.replay_of is not None:
         data["replay_of"] = outgoing.replay_of
     created = outgoing.created_at.astimezone(UTC).isoformat().replace("+00:00", "Z")

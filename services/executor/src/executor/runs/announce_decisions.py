@@ -6,11 +6,11 @@ from typing import Any
 
 from executor.domain import quarantine
 from executor.domain.conversation.made_files import attachments_of
+from executor.domain.delivery_request import request_of
 from executor.domain.run import Run
 from executor.domain.tasks.tasks import result_of
 from executor.domain.texts import owner_of
 from executor.file_ports import Blobs
-from executor.publish import request_of
 from rota_common.bus.publishing import Publish
 from rota_common.redaction import without_credentials
 from rota_contracts import catalog

@@ -91,7 +91,7 @@ def triggers_of(event: InboundEvent, subscribers: Iterable[Subscriber]) -> list[
     """One trigger for each robot that subscribes to the event, with the same id for each repeat of the event."""
     if event.unwanted or event.challenge is not None:
         return []
-    given = TriggerInput(source=event.source, event_type=event.type, data=dict(event.data))
+    given = TriggerInput(source=event.source, event_type=event.type, event_id=event.id, data=dict(event.data))
     return [
         TriggerReceivedV1(
             team_id=event.team,

@@ -25,8 +25,12 @@ LONGEST = 2_000
 """Characters of a plain request; a longer one is planned."""
 
 TASK_ID = "task-1"
-OWN_AGENTS = (Phase.GOALS, Phase.TASKS, Phase.DELIVERY, "validation")
+OWN_AGENTS = (Phase.GOALS, Phase.TASKS, Phase.DELIVERY)
 """The agents of a robot that plans in its own way, if it names one of them."""
+
+JUDGE = "validation"
+"""A robot with a judge of its own wants its results judged. A single task is judged only by rules, and what a person
+gets back at once isn't judged at all."""
 
 
 def is_plain(run: Run) -> bool:
@@ -35,7 +39,10 @@ def is_plain(run: Run) -> bool:
     if config.executor.planning is not Planning.AUTO or not wanted(run):
         return False
     simple = len(assistants(run.robot)) == 1 and not run.robot.callable_processes()
-    return simple and all(run.robot.phase_agent(kind) == f"rota.{kind}" for kind in OWN_AGENTS)
+    rules = [*config.identity.rules, *config.executor.validation_rules]
+    judged = bool(rules) and run.execution.trigger.type is TriggerType.EVENT
+    kinds = OWN_AGENTS if judged else (*OWN_AGENTS, JUDGE)
+    return simple and all(run.robot.phase_agent(kind) == f"rota.{kind}" for kind in kinds)
 
 
 def wanted(run: Run) -> str:

@@ -1,0 +1,52 @@
+"""The request to deliver a run's result: its content, and where it comes from."""
+
+from executor.domain.run import Run
+from rota_contracts.messages.delivery import DeliveryContent, DeliveryContext, DeliveryRequestedV1, EventOrigin
+from rota_contracts.messages.execution import TaskStatus
+from rota_contracts.messages.trigger import TriggerInput
+
+
+def delivery_request(run: Run, request_id: str) -> DeliveryRequestedV1:
+    if run.execution.content is None:
+        raise AssertionError("a delivery is requested once its content is written")
+    return request_of(run, request_id, run.execution.content, score=_lowest_score(run))
+
+
+def request_of(
+    run: Run, request_id: str, content: DeliveryContent, *, score: float | None, released_by: str | None = None
+) -> DeliveryRequestedV1:
+    execution = run.execution
+    return DeliveryRequestedV1(
+        request_id=request_id,
+        team_id=execution.team_id,
+        member_id=execution.member_id,
+        content=content,
+        context=DeliveryContext(
+            member_id=execution.member_id,
+            execution_id=run.id,
+            trigger_type=execution.trigger.type,
+            team_id=execution.team_id,
+            trigger_id=execution.trigger.trigger_id,
+            event=_event(execution.trigger.input),
+            score=score,
+            released_by=released_by,
+        ),
+        executor_mode=execution.executor_mode,
+        event_values=run.robot.robot_config.delivery.event_values(execution.trigger.input.data),
+    )
+
+
+def _event(given: TriggerInput) -> EventOrigin | None:
+    if given.source is None or given.event_id is None:
+        return None
+    return EventOrigin(source=given.source, type=given.event_type, id=given.event_id)
+
+
+def _lowest_score(run: Run) -> float | None:
+    """The lowest score of the results that the delivery is made of; None if none was validated."""
+    scores = [
+        result.validation.score
+        for result in run.execution.results
+        if result.status is TaskStatus.COMPLETED and result.validation is not None
+    ]
+    return min(scores, default=None)

@@ -48,8 +48,8 @@ class DeliveryContext(Part):
     execution_id: str
     trigger_type: TriggerType
     team_id: Name
-    trigger_id: str | None = Field(default=None, description="null: by an executor of before")
-    event: EventOrigin | None = Field(default=None, description="null: no event has triggered the run")
+    trigger_id: str | None = Field(default=None, description="in delivery.requested and delivery.completed alone")
+    event: EventOrigin | None = Field(default=None, description="in the same facts, if an event has triggered the run")
     score: float | None = Field(default=None, ge=0, le=1, description="the lowest score of the validated results")
     released_by: str | None = Field(
         default=None, description="the id of the key or member that released this result, which failed validation"

@@ -22,6 +22,7 @@ from rota_contracts.messages.delivery import (
     DeliveryAcceptedV1,
     DeliveryAttemptedV1,
     DeliveryCompletedV1,
+    DeliveryContext,
     DeliveryFailedV1,
     DeliveryRequestedV1,
     DeliveryResult,
@@ -181,12 +182,17 @@ def _by_reference(outcome: DeliveryResult) -> DeliveryResult:
     return outcome.model_copy(update={"content": content})
 
 
+def _origin(delivery: Delivery) -> DeliveryContext:
+    """Without what `delivery.completed` has said already: each result makes several facts."""
+    return delivery.context.model_copy(update={"trigger_id": None, "event": None})
+
+
 def _attempted(delivery: Delivery, target: Target, *, attempts: int, since: datetime) -> Fact:
     data = DeliveryAttemptedV1(
         team_id=delivery.context.team_id,
         member_id=delivery.context.member_id,
         request_id=delivery.request_id,
-        context=delivery.context,
+        context=_origin(delivery),
         attempt=attempts,
         result=_result(target, attempts=attempts),
         latency_ms=target.attempts[attempts - 1].latency_ms,
@@ -200,7 +206,7 @@ def _failed(delivery: Delivery, result: ChannelResult, *, since: datetime) -> Fa
         team_id=delivery.context.team_id,
         member_id=delivery.context.member_id,
         request_id=delivery.request_id,
-        context=delivery.context,
+        context=_origin(delivery),
         result=result,
         replay_of=delivery.replay_of,
     )
@@ -212,7 +218,7 @@ def _settled(delivery: Delivery, results: Sequence[ChannelResult], *, since: dat
         team_id=delivery.context.team_id,
         member_id=delivery.context.member_id,
         request_id=delivery.request_id,
-        context=delivery.context,
+        context=_origin(delivery),
         results=list(results),
         success=delivery.error is None and all(result.success for result in results),
         replay_of=delivery.replay_of,

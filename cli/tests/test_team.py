@@ -2,10 +2,28 @@
 
 import json
 
+import pytest
 from cli.tests.harness import Command, Gateway
+
+from rota import context
 
 KEY = {"key_id": "k1", "role": "viewer", "name": "dashboard", "created_at": "2026-03-02T09:00:00Z"}
 ADA = {"channel": "sales", "subscriber": "ada", "created_at": "2026-03-02T09:00:00Z"}
+
+
+def test_teams_are_listed_and_one_is_created_with_the_admin_key(
+    gateway: Gateway, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROTA_ADMIN_KEY", "admin")
+    gateway.responses["/v1/teams"] = {"teams": [{"team_id": "acme", "name": "Acme"}], "next": None}
+    code, out, _ = command("teams")
+    assert (code, out.splitlines()[1].split()) == (0, ["acme", "Acme"])
+    gateway.responses["/v1/teams"] = {"team_id": "beta", "key_id": "k1", "api_key": "secret-1"}
+    code, out, _ = command("teams", "create", "beta", "--name", "Beta", "--use")
+    assert (code, out.splitlines()[1]) == (0, "secret-1")
+    assert gateway.asked[-1] == ("/v1/teams", {"team_id": "beta", "name": "Beta"})
+    saved = context.load({})
+    assert (saved.url, saved.team, saved.api_key, saved.admin_key) == ("http://gateway", "beta", "secret-1", "")
 
 
 def test_keys_are_listed_with_their_roles(gateway: Gateway, command: Command) -> None:  # TG-24

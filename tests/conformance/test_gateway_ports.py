@@ -26,7 +26,7 @@ from trigger_gateway.robots.ports import Definitions, RobotEvents, RobotRecords
 from trigger_gateway.robots.record import RobotRecord, Subscriber
 from trigger_gateway.runs.ports import EarlierRequest, Requests
 from trigger_gateway.teams.api_keys import ApiKey
-from trigger_gateway.teams.ports import Keys, Removal, Teams
+from trigger_gateway.teams.ports import Keys, Removal, Team, Teams
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 LEADS = {"type": "webhook", "source": "/webhook/leads"}
@@ -77,6 +77,13 @@ async def test_a_team_is_added_once(teams: Teams) -> None:
     assert await teams.add("acme", "Acme") is True
     assert await teams.add("acme", "Acme") is False
     assert await teams.exists("acme")
+
+
+async def test_teams_are_listed_by_id(teams: Teams) -> None:
+    for team in ("b", "a", "c"):
+        await teams.add(team, team.upper())
+    assert await teams.page(after="", limit=2) == [Team("a", "A"), Team("b", "B")]
+    assert await teams.page(after="b", limit=2) == [Team("c", "C")]
 
 
 async def test_a_team_remembers_which_robots_its_pause_has_paused(teams: Teams) -> None:  # TG-16

@@ -48,8 +48,18 @@ class Api:
     ) -> None:
         await self._http.aclose()
 
-    async def create_team(self, team: str) -> Json:
-        return await self._json("POST", "/v1/teams", json={"team_id": team})
+    async def create_team(self, team: str, name: str = "") -> Json:
+        return await self._json("POST", "/v1/teams", json={"team_id": team, "name": name})
+
+    async def teams(self) -> list[Json]:
+        """All of them, by id."""
+        found: list[Json] = []
+        after: str | None = ""
+        while after is not None:
+            page = await self._json("GET", "/v1/teams", params={"after": after, "limit": 500})
+            found += page["teams"]
+            after = page["next"]
+        return found
 
     async def robots(self) -> list[Json]:
         """All of them, page by page, each with its `state`: None if the scheduler does not answer."""

@@ -38,6 +38,7 @@ from rota.commands import (
     subscriptions,
     suppressions,
     targets,
+    teams,
     trigger,
     up,
     watch,
@@ -79,6 +80,7 @@ retry_deliveries.register(deliveries.app)
 retry_executions.register(executions.app)
 for name, commands in (
     ("robots", robots.app),
+    ("teams", teams.app),
     ("members", members.app),
     ("approvals", approvals.app),
     ("plan", plan.app),

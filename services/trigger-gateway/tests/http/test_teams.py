@@ -100,3 +100,13 @@ async def test_without_an_admin_key_its_routes_name_the_setting() -> None:
                 answer = await closed.call(method, path, key=unset or "anything")
                 assert error_of(answer) == (403, "admin_key_not_set")
                 assert "ROTA_ADMIN_KEY" in answer.text
+
+
+async def test_teams_are_listed_page_by_page_with_the_administrators_key(empty: Gateway) -> None:
+    for team in ("beta", "alpha"):
+        await empty.call("POST", "/v1/teams", key=ADMIN, json={"team_id": team, "name": team.title()})
+    first = (await empty.call("GET", "/v1/teams?limit=2", key=ADMIN)).json()
+    second = (await empty.call("GET", f"/v1/teams?after={first['next']}", key=ADMIN)).json()
+    names = [(team["team_id"], team["name"]) for page in (first, second) for team in page["teams"]]
+    assert (names[1:], second["next"]) == ([("alpha", "Alpha"), ("beta", "Beta")], None)
+    assert error_of(await empty.call("GET", "/v1/teams")) == (403, "forbidden")

@@ -12,7 +12,7 @@ from trigger_gateway.robots.record import RobotRecord, Subscriber, database_sour
 from trigger_gateway.runs.ports import EarlierRequest
 from trigger_gateway.sources.source import Source
 from trigger_gateway.teams.api_keys import ApiKey
-from trigger_gateway.teams.ports import Removal
+from trigger_gateway.teams.ports import Removal, Team
 from trigger_gateway.teams.shares import Allow, Usage, allow_all
 
 
@@ -28,6 +28,9 @@ class InMemoryTeams:
 
     async def exists(self, team: str) -> bool:
         return team in self._teams
+
+    async def page(self, *, after: str, limit: int) -> list[Team]:
+        return [Team(team, self._teams[team]) for team in sorted(self._teams) if team > after][:limit]
 
     async def paused(self, team: str) -> list[str]:
         return sorted(self._paused.get(team, ()))

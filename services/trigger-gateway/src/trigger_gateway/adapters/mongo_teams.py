@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 from motor.motor_asyncio import AsyncIOMotorClientSession
+from pymongo import ASCENDING
 from pymongo.errors import DuplicateKeyError
 
 from rota_common.stores.mongo import Database, Document
 from rota_contracts.roles import Role
 from trigger_gateway.teams.api_keys import ApiKey
-from trigger_gateway.teams.ports import Removal
+from trigger_gateway.teams.ports import Removal, Team
 
 
 class MongoTeams:
@@ -26,6 +27,10 @@ class MongoTeams:
 
     async def exists(self, team: str) -> bool:
         return await self._teams.find_one({"_id": team}) is not None
+
+    async def page(self, *, after: str, limit: int) -> list[Team]:
+        found = self._teams.find({"_id": {"$gt": after}}, {"name": 1}).sort("_id", ASCENDING).limit(limit)
+        return [Team(document["_id"], document.get("name", "")) async for document in found]
 
     async def paused(self, team: str) -> list[str]:
         found = await self._teams.find_one({"_id": team})

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import Body, Response
+from fastapi import Body, Query, Response
 from pydantic import BaseModel, Field
 
 from rota_contracts.model import Instant, Name
@@ -25,6 +25,18 @@ class TeamCreated(BaseModel):
     team_id: str
     key_id: str
     api_key: str
+
+
+class TeamView(BaseModel):
+    team_id: str
+    name: str
+
+
+class TeamPage(BaseModel):
+    """`next` is the `after` of the next page; null on the last one."""
+
+    teams: list[TeamView]
+    next: str | None
 
 
 class NewKey(Strict):
@@ -56,6 +68,16 @@ class KeyList(BaseModel):
 async def create_team(body: NewTeam, use: UseCasesDep) -> TeamCreated:
     new = await use.teams.create(body.team_id, body.name)
     return TeamCreated(team_id=new.key.team, key_id=new.key.key_id, api_key=new.text)
+
+
+@admin.get("/teams", summary="List the teams by id")
+async def list_teams(
+    use: UseCasesDep,
+    after: Annotated[str, Query(max_length=64)] = "",
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+) -> TeamPage:
+    found, following = await use.teams.page(after=after, limit=limit)
+    return TeamPage(teams=[TeamView(team_id=each.id, name=each.name) for each in found], next=following)
 
 
 @team_keys.post("/keys", status_code=201, summary="Create a key")

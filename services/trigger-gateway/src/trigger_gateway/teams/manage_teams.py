@@ -8,7 +8,7 @@ from rota_contracts.roles import Role
 from trigger_gateway.problems import Conflict, NotFound
 from trigger_gateway.teams.api_keys import ApiKey, NewKey, Token, make_key
 from trigger_gateway.teams.authenticate import Caller
-from trigger_gateway.teams.ports import Keys, Removal, Teams
+from trigger_gateway.teams.ports import Keys, Removal, Team, Teams
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +27,11 @@ class ManageTeams:
                 "team_exists", f"there is a team {team} already: make a key for it with POST /v1/teams/{team}/keys"
             )
         return await self._add_key(team, Role.OWNER, "")
+
+    async def page(self, *, after: str, limit: int) -> tuple[list[Team], str | None]:
+        """Teams by id, and where the next page begins; None behind the last one."""
+        found = await self.teams.page(after=after, limit=limit + 1)
+        return found[:limit], found[limit - 1].id if len(found) > limit else None
 
     async def add_key(self, team: str, role: Role, name: str, *, by: Caller) -> NewKey:
         """Raise Forbidden for a role above the caller's own."""

@@ -1,10 +1,19 @@
 """Ports of teams: their records and their keys."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
 from trigger_gateway.teams.api_keys import ApiKey
+
+
+@dataclass(frozen=True)
+class Team:
+    """`name` is for people."""
+
+    id: str
+    name: str
 
 
 class Teams(Protocol):
@@ -13,6 +22,10 @@ class Teams(Protocol):
         ...
 
     async def exists(self, team: str) -> bool: ...
+
+    async def page(self, *, after: str, limit: int) -> list[Team]:
+        """By id, from the first one behind `after`."""
+        ...
 
     async def paused(self, team: str) -> list[str]:
         """The robots that the team's pause has paused and its resume must resume."""

@@ -1,0 +1,53 @@
+"""`rota teams`: the teams of a Rota, with the administrator's key."""
+
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from rota import context as contexts
+from rota.output import JsonFlag, say, say_json, table
+from rota.running import with_api
+
+app = typer.Typer(help="List the teams, or create one (needs the admin key).", invoke_without_command=True)
+
+
+@app.callback(epilog="Example: `ROTA_URL=http://localhost:8080 ROTA_ADMIN_KEY=… rota teams`")
+def listed(context: typer.Context, json: JsonFlag = False) -> None:
+    """List the teams, or create one (needs the admin key: ROTA_ADMIN_KEY, or that of `rota up`)."""
+    if context.invoked_subcommand is not None:
+        return
+    teams = with_api(lambda api: api.teams(), admin=True)
+    if json:
+        say_json(teams)
+    elif not teams:
+        say("There are no teams yet: rota teams create main --use")
+    else:
+        table(("TEAM", "NAME"), [(team["team_id"], team["name"]) for team in teams])
+
+
+@app.command(epilog="Example: `ROTA_URL=http://localhost:8080 ROTA_ADMIN_KEY=… rota teams create main --use`")
+def create(
+    team: Annotated[str, typer.Argument(help="Its id: letters, digits, - and _.")],
+    name: Annotated[str, typer.Option(help="Its name, for people.")] = "",
+    use: Annotated[bool, typer.Option("--use", help="Let the commands on this machine act for this team.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Create a team and its first key, of the role owner. The key is shown only once."""
+    created = with_api(lambda api: api.create_team(team, name), admin=True)
+    if use:
+        _use(team, str(created["api_key"]))
+    if json:
+        say_json(created)
+        return
+    say(f"{created['team_id']}: created; its key, of the role owner, is shown only now:")
+    say(created["api_key"])
+    if use:
+        say(f"{contexts.context_file()}: the commands act for {team} now")
+
+
+def _use(team: str, api_key: str) -> None:
+    """What is known of another Rota than this one isn't kept, and nothing that a variable holds but its address."""
+    url, known = contexts.load().url, contexts.load({})
+    here = known if known.url == url else contexts.Context(url=url)
+    contexts.save(replace(here, team=team, api_key=api_key))

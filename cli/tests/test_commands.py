@@ -157,6 +157,7 @@ def test_all_commands_are_there() -> None:
         *("quarantine", "quarantine show", "quarantine release", "quarantine drop"),
         *("members", "members show", "members delete"),
         *("teams", "teams create"),
+        *("events", "events show"),
         *("approvals", "approvals show", "approvals approve", "approvals deny", "approvals decide"),
         *("files ls", "files cat", "files put", "files rm"),
         *("nats-config", "feed-clients add", "feed-clients list", "feed-clients remove", "feed-clients rewind"),

@@ -98,6 +98,15 @@ class Api:
     async def add_source(self, name: str, secret: str) -> Json:
         return await self._json("POST", f"{self._team}/sources", json={"name": name, "secret": secret})
 
+    async def source_log(self, name: str, limit: int) -> list[Json]:
+        """The posts of a source, newest first."""
+        page = await self._json("GET", f"{self._team}/sources/{name}/log", params={"page_size": limit})
+        lines: list[Json] = page["lines"]
+        return lines
+
+    async def event(self, source: str, event_id: str) -> Json:
+        return await self._json("GET", f"{self._team}/events/{source}/{quote(event_id, safe='')}")
+
     async def keys(self) -> list[Json]:
         found: list[Json] = (await self._json("GET", f"{self._team}/keys"))["keys"]
         return found

@@ -117,7 +117,7 @@ async def _of_clock(system: System, definition: dict[str, Any]) -> list[Row]:
     seen: set[str] = set()
     while len(made) < RUNS:
         await asyncio.sleep(1)
-        page = await system.api.executions({"member": robot})
+        page = await system.api.executions({"member_id": robot})
         for found in reversed(page["executions"]):
             if found["execution_id"] in seen or len(made) == RUNS:
                 continue

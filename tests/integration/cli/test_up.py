@@ -76,6 +76,7 @@ def test_robots_and_keys_are_kept_across_a_sigterm_a_hard_kill_and_new_starts(tm
     try:
         assert [one["member_id"] for one in rota.json("robots")[0]] == ["sales-assistant"]
         assert rota.json("trigger", "sales-assistant", "--message", "Again", "--wait")[0]["status"] == "completed"
+        assert len({each.ready["nats_url"] for each in (first, second, third)}) == 1  # subscribers know it
         running = processes_of(tmp_path / "data")
         assert sum("nats-server" in one for one in running) == 1
         assert sum("mongod" in one for one in running) == 1

@@ -18,6 +18,10 @@ Private = Annotated[
         envvar="ROTA_ALLOW_PRIVATE_TARGETS", help="Private networks that webhooks may go to; empty: none at all."
     ),
 ]
+NatsPort = Annotated[
+    int | None,
+    typer.Option(min=0, max=65535, help="Port of its NATS; 0: any. Default: as at the last start, else 4222."),
+]
 EnvFile = Annotated[
     Path | None, typer.Option(help="Secrets of the team main: NAME=value, a line each. $SECRET.NAME refers to one.")
 ]
@@ -35,6 +39,7 @@ def up(
         Path | None, typer.Option(help="Keep data and keys in this folder. Default: a temporary one.")
     ] = None,
     port: Annotated[int, typer.Option(help="Port of the HTTP API on 127.0.0.1; 0 takes any free one.")] = 8080,
+    nats_port: NatsPort = None,
     nats_url: Annotated[
         str, typer.Option(envvar="ROTA_NATS_URL", help="A running NATS server with JetStream. Default: start one.")
     ] = "",
@@ -59,6 +64,7 @@ def up(
         UpOptions(
             data=data,
             port=port,
+            nats_port=nats_port,
             nats_url=nats_url,
             mongo_url=mongo_url,
             connector=connector,

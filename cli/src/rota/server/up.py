@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from rota import context
 from rota.context import Context
@@ -20,6 +21,8 @@ from rota_common.runtime import logs
 NATS_PORT = 4222
 """Where NATS clients expect a server: used if it is free."""
 
+KEPT_PORT = "nats.port"
+
 REHEARSAL, OPENAI = "rehearsal", "openai"
 
 
@@ -29,6 +32,7 @@ class UpOptions:
 
     data: Path | None
     port: int
+    nats_port: int | None
     nats_url: str
     mongo_url: str
     connector: str
@@ -61,7 +65,7 @@ async def _up(options: UpOptions, folder: Path) -> None:
     async with Stack(
         folder,
         nats_url=options.nats_url,
-        nats_port=NATS_PORT,
+        nats_port=(wanted := _nats_port(options, folder)),
         mongo_url=options.mongo_url,
         connector=options.model,
         http_port=options.port,
@@ -71,6 +75,8 @@ async def _up(options: UpOptions, folder: Path) -> None:
         secrets={keys.team: options.secrets},
         progress=lambda part, state: _progress(options, part, state),
     ) as stack:
+        if stack.nats:
+            _keep_nats_port(options, folder, wanted, urlsplit(stack.nats_url).port)
         keys = await ensure_team(stack.url, folder, keys)
         nats_config = str(stack.nats.path) if stack.nats else ""
         here = Context(stack.url, keys.team, keys.api_key, keys.admin_key, stack.nats_url, stack.mongo_url, nats_config)
@@ -82,6 +88,20 @@ async def _up(options: UpOptions, folder: Path) -> None:
             _progress(options, "rota", "finishing messages in progress, then stopping")
             if options.data is None:
                 context.forget(here)
+
+
+def _nats_port(options: UpOptions, folder: Path) -> int:
+    """The port that was asked for, else that of the last start with this folder: subscribers know it."""
+    kept = folder / KEPT_PORT
+    if options.nats_port is not None:
+        return options.nats_port
+    return int(kept.read_text()) if kept.exists() else NATS_PORT
+
+
+def _keep_nats_port(options: UpOptions, folder: Path, wanted: int, taken: int | None) -> None:
+    (folder / KEPT_PORT).write_text(str(taken))
+    if wanted not in (0, taken):
+        _progress(options, "nats", f"port {wanted} is taken, took {taken} (--nats-port chooses another)")
 
 
 def _progress(options: UpOptions, part: str, state: str) -> None:

@@ -122,8 +122,10 @@ async def _of_clock(system: System, definition: dict[str, Any]) -> list[Row]:
             if found["execution_id"] in seen or len(made) == RUNS:
                 continue
             over = Execution.model_validate(await system.api.execution(found["execution_id"]))
-            if over.status.over:
+            if over.status.over or over.status is ExecStatus.WAITING:
                 seen.add(found["execution_id"])
+                if not over.status.over:
+                    await system.api.control(f"/executions/{over.execution_id}", "stop", "a person has nothing to add")
                 made.append(_row(robot, len(made), over, monotonic() - began))
                 began = monotonic()
     await system.api.delete_robot(robot)

@@ -11,6 +11,7 @@ import httpx
 import pytest
 from cli.tests.harness import Command
 
+from rota.errors import CliError
 from rota.receiver import MAX_BYTES, Received, Receiver
 from rota.signing import signed_event
 from rota.timestamps import now
@@ -67,6 +68,11 @@ def test_what_is_not_signed_by_it_is_refused_with_the_reason(
     with receiving() as (url, received):
         assert sent(url, change, ago=ago) == 401
     assert (received[0].verified, problem in received[0].problem) == (False, True)
+
+
+def test_a_secret_that_is_none_is_refused_before_anything_arrives() -> None:
+    with pytest.raises(CliError, match="expected a signing secret like whsec_"):
+        Receiver(0, secret="whsec_nonsense!", status=200, received=print)
 
 
 def test_a_body_that_is_too_large_or_of_no_length_is_not_read() -> None:

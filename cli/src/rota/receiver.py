@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from rota.errors import CliError
-from rota.signing import signature_problem
+from rota.signing import check_secret, signature_problem
 from rota.timestamps import now
 
 HOST = "127.0.0.1"
@@ -37,6 +37,8 @@ class Receiver(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, port: int, *, secret: str, status: int, received: Callable[[Received], None]) -> None:
+        if secret:
+            check_secret(secret)
         self.secret = secret
         self.status = status
         self._received = received

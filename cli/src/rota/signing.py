@@ -81,6 +81,11 @@ def new_secret() -> str:
     return f"whsec_{base64.b64encode(token_bytes(24)).decode()}"
 
 
+def check_secret(secret: str) -> None:
+    """CliError when the secret is none of Standard Webhooks."""
+    _decoded(secret)
+
+
 def signature_problem(secret: str, body: bytes, headers: Mapping[str, str], *, at: datetime) -> str:
     """Why a request isn't signed by Standard Webhooks with this secret; empty if it is. `headers`: in lower case.
     CliError when the secret is invalid."""

@@ -163,6 +163,7 @@ def test_each_subscribed_robot_gets_one_trigger() -> None:  # TG-12
         event_trigger_id("acme", "leads", "evt_1", name) for name in ("all", "typed", "twice")
     ]
     assert made[0].input.model_dump(exclude_defaults=True) == {
+        "event_id": "evt_1",
         "source": "leads",
         "event_type": "lead.created",
         "data": {"a": 1},

@@ -9,6 +9,7 @@ from pydantic_core import to_jsonable_python
 from executor.domain import lifecycle, quarantine
 from executor.domain.answers.understand import VERSION
 from executor.domain.conversation.chat import Tool
+from executor.domain.notes import noted
 from executor.domain.outcomes import Outcome, calls_of
 from executor.domain.planning.arguments import outline
 from executor.domain.quarantine import Decided
@@ -78,10 +79,6 @@ def _kept(tools: Sequence[Tool], *, planned: bool) -> list[Any]:
     return [
         [tool.name, tool.server, tool.tool, tool.idempotent, *([outline(tool)] if planned else [])] for tool in tools
     ]
-
-
-def noted(run: Run, notes: Sequence[str]) -> Run:
-    return run.with_execution(notes=[*run.execution.notes, *notes]) if notes else run
 
 
 def counted(run: Run, outcome: Outcome, call: ModelCall | None, *, now: datetime) -> Run:

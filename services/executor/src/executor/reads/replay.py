@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 
 from executor.domain import journal, lifecycle, phases, quarantine
 from executor.domain.conversation.chat import ModelReply, Tool
+from executor.domain.notes import noted
 from executor.domain.outcome_words import in_words
 from executor.domain.outcomes import OUTCOMES, Outcome
 from executor.domain.planning.interpret import interpret
@@ -81,7 +82,7 @@ def _apply(run: Run, entry: JournalEntry, reply: str, inbox: Mapping[str, Signal
     outcome = _outcome(run, entry, reply)
     after = lifecycle.apply(run, outcome, now=entry.at, began=entry.began, retry_after=entry.retry_after)
     size = len(reply) if entry.said is not None else 0
-    after = journal.counted(journal.noted(after, entry.notes), outcome, entry.call, now=entry.at)
+    after = journal.counted(noted(after, entry.notes), outcome, entry.call, now=entry.at)
     after = after.model_copy(update={"said_bytes": run.said_bytes + size})
     return after, type(outcome).__name__, in_words(outcome)
 

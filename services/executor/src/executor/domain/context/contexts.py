@@ -12,6 +12,7 @@ from executor.domain.context.compaction import (
     next_place,
     place_of_last,
 )
+from executor.domain.notes import noted
 from executor.domain.outcomes import Compacted, Overflowed
 from executor.domain.run import Context, Run
 from executor.domain.steps import AskAgent, Compact, RunTurn, Step, subject_of
@@ -95,6 +96,4 @@ def apply(run: Run, outcome: Overflowed | Compacted) -> Run:
         "times": context.times + 1,
         "full": False,
     }
-    notes = run.execution.notes
-    noted = run if OVERFLOW_NOTE in notes else run.with_execution(notes=[*notes, OVERFLOW_NOTE])
-    return noted.model_copy(update={"context": context.model_copy(update=update)})
+    return noted(run, [OVERFLOW_NOTE]).model_copy(update={"context": context.model_copy(update=update)})

@@ -1,5 +1,6 @@
 """Calls as hooks have left them: how a run keeps them, and for how long."""
 
+from executor.domain.notes import noted
 from executor.domain.outcomes import Hooked
 from executor.domain.run import HookedCall, Run
 from executor.domain.steps import AskAgent, RunTurn, Step
@@ -13,9 +14,7 @@ def expected(step: Step, outcome: Hooked) -> bool:
 def apply(run: Run, outcome: Hooked) -> Run:
     """The run, whose call stands as its hooks left it; a cancelled one is for the caller to end."""
     call = HookedCall(step_id=outcome.step_id, applied=run.applied, messages=outcome.messages, model=outcome.model)
-    run = run.model_copy(update={"hooked": call, "retry_at": None})
-    new = [note for note in outcome.notes if note not in run.execution.notes]
-    return run.with_execution(notes=[*run.execution.notes, *new]) if new else run
+    return noted(run.model_copy(update={"hooked": call, "retry_at": None}), outcome.notes)
 
 
 def call_of(run: Run, step: AskAgent | RunTurn) -> HookedCall | None:

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from executor.domain.context.contexts import with_context
 from executor.domain.conversation import loop
+from executor.domain.notes import noted
 from executor.domain.outcomes import AskedAbout, CallsBegun, NotCalled, Promised, TaskOutcome, Thought, Used
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent, BeginCalls, Compact, MakeCalls, id_of
@@ -53,7 +54,7 @@ def apply(run: Run, outcome: TaskOutcome, *, now: datetime) -> Run:
     """The run after an outcome that its turn awaits. Nothing is promised to it: it calls no processes."""
     assert isinstance(outcome, Thought | CallsBegun | NotCalled | Used)
     after = run.model_copy(update={"looked_up": turns.after(turn_of(run), outcome, at=now).rounds})
-    return turns.noted(asked_calls.clear(after, outcome), outcome) if isinstance(outcome, CallsBegun) else after
+    return noted(asked_calls.clear(after, outcome), outcome.notes) if isinstance(outcome, CallsBegun) else after
 
 
 def refused(uses: Sequence[ToolUse], asks: Sequence[AskedAbout]) -> Mapping[str, str]:

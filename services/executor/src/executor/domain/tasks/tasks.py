@@ -4,6 +4,7 @@ from datetime import datetime
 
 from executor.domain.context.contexts import with_context
 from executor.domain.conversation import loop
+from executor.domain.notes import noted
 from executor.domain.outcomes import (
     CallsBegun,
     NotCalled,
@@ -159,7 +160,7 @@ def _begun(run: Run, task: Task, result: TaskResult, turn: Turn, outcome: CallsB
     """A task that is one call has failed if that is refused."""
     turn = turns.after(turn, outcome, at=now)
     run = promised_calls.add(with_turn(run, result, turn), outcome)
-    run = turns.noted(asked_calls.clear(asked_calls.ask(run, outcome, now=now), outcome), outcome)
+    run = noted(asked_calls.clear(asked_calls.ask(run, outcome, now=now), outcome), outcome.notes)
     if outcome.refused and task.executor_type is not ExecutorType.ASSISTANT:
         reason = next(iter(outcome.refused.values()))
         return after_task(end(run, task, TaskStatus.FAILED, reason, now=now))

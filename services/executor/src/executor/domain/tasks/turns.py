@@ -54,12 +54,6 @@ def after(turn: Turn, outcome: Thought | CallsBegun | NotCalled | Used, *, at: d
             return loop.record_result(turn, key, output, error, files=files, at=at)
 
 
-def noted(run: Run, outcome: CallsBegun) -> Run:
-    """The run with the notes of its calls' checks, each once."""
-    new = [note for note in outcome.notes if note not in run.execution.notes]
-    return run.with_execution(notes=[*run.execution.notes, *new]) if new else run
-
-
 def single_call(task: Task, robot: Robot, step_id: str) -> ToolUse:
     """The one call of a task of type mcp or process."""
     key = derived_id("tool", step_id, 0)

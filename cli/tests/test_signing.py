@@ -7,9 +7,8 @@ import pytest
 import stripe
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from rota.demo.scenario import signing_secret
 from rota.errors import CliError
-from rota.signing import Signer, signed_event
+from rota.signing import Signer, new_secret, signed_event
 from rota.timestamps import now
 from rota_contracts.sources import Scheme
 from trigger_gateway.sources.schemes import check_bearer, check_signature, key_of
@@ -18,16 +17,16 @@ from trigger_gateway.webhooks.inbound_event import read_event
 
 
 def test_only_a_receiver_with_the_same_secret_accepts_it() -> None:
-    secret = signing_secret()
+    secret = new_secret()
     body, headers = signed_event(secret, message_id="m1", at=now(), type="lead.created", data={"name": "Zoë"})
     assert Webhook(secret).verify(body, headers)["data"] == {"name": "Zoë"}
     with pytest.raises(WebhookVerificationError):
-        Webhook(signing_secret()).verify(body, headers)
+        Webhook(new_secret()).verify(body, headers)
 
 
 def test_the_body_holds_type_time_and_data() -> None:
     at = datetime(2026, 3, 2, 9, 14, tzinfo=UTC)
-    body, headers = signed_event(signing_secret(), message_id="m1", at=at, type="lead.created", data={})
+    body, headers = signed_event(new_secret(), message_id="m1", at=at, type="lead.created", data={})
     assert json.loads(body) == {"type": "lead.created", "timestamp": "2026-03-02T09:14:00+00:00", "data": {}}
     assert headers["webhook-timestamp"] == str(int(at.timestamp()))
 
@@ -40,7 +39,7 @@ def test_an_invalid_secret_is_rejected_with_the_expected_form(secret: str) -> No
 
 @pytest.mark.parametrize("scheme", Scheme)
 def test_the_gateway_accepts_every_scheme(scheme: Scheme) -> None:  # DEC-5
-    at, secret = now(), signing_secret()
+    at, secret = now(), new_secret()
     signer = Signer(scheme, secret, "X-Sig")
     body, headers = signer.event(message_id="m1", at=at, type="issues.opened", data={"number": 7})
     key = key_of(scheme, secret)

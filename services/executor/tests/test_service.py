@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 from services.executor.tests.fixtures import EQUIPPED
@@ -9,6 +10,7 @@ from services.executor.tests.harness import LOOKUP
 
 from executor.adapters.in_memory import InMemoryRobots, ScriptedModel, ScriptedTools, in_memory
 from executor.app import build
+from executor.ports import Adapters
 from executor.settings import Settings
 from rota_common.errors import Permanent
 from rota_common.runtime.service import Runtime
@@ -40,24 +42,33 @@ OWNER = {"team_id": TEAM, "member_id": MEMBER}
 GOOD = ValidationResult(passed=True, score=0.9)
 
 
-@pytest.fixture
-async def bus() -> AsyncIterator[InMemoryBus]:
-    """An executor with one robot; the memory and the validator answer."""
+@asynccontextmanager
+async def executor(adapters: Adapters, checked: list[CheckRules] | None = None) -> AsyncIterator[InMemoryBus]:
+    """A running executor; the memory and the validator answer. `checked` gets what the validator was asked."""
 
     async def recall(request: Recall) -> RecallReply:
         return RecallReply()
 
     async def check(request: CheckRules) -> RulesReply:
+        if checked is not None:
+            checked.append(request)
         return RulesReply(verdict=GOOD)
 
     made = InMemoryBus()
     made.answer(catalog.RECALL, recall)
     made.answer(catalog.CHECK_RULES, check)
-    app = build(Settings(connector="rehearsal"), runtime=Runtime(bus=made), adapters=in_memory(a_robot()))
+    app = build(Settings(connector="rehearsal"), runtime=Runtime(bus=made), adapters=adapters)
     await app.service.start()
     await app.service.started.wait()
     yield made
     await app.service.stop(1)
+
+
+@pytest.fixture
+async def bus() -> AsyncIterator[InMemoryBus]:
+    """Of an executor with one robot."""
+    async with executor(in_memory(a_robot())) as made:
+        yield made
 
 
 async def request(bus: InMemoryBus, execution_id: str = "e1") -> None:
@@ -219,25 +230,11 @@ async def test_thoughts_are_in_no_delivery_and_a_call_in_text_reaches_its_tool()
         f"{thought}# Done\n\nIt is <final>87</final>.",
     )
     tools = ScriptedTools([LOOKUP])
-
-    async def recall(request: Recall) -> RecallReply:
-        return RecallReply()
-
-    async def check(request: CheckRules) -> RulesReply:
-        return RulesReply(verdict=GOOD)
-
-    bus = InMemoryBus()
-    bus.answer(catalog.RECALL, recall)
-    bus.answer(catalog.CHECK_RULES, check)
-    adapters = in_memory(EQUIPPED, rehearsal=model, tools=tools)
-    app = build(Settings(connector="rehearsal"), runtime=Runtime(bus=bus), adapters=adapters)
-    await app.service.start()
-    await app.service.started.wait()
-    await request(bus)
-    await deliver(bus)
-    (asked,) = bus.facts(catalog.DELIVERY_REQUESTED)
-    replayed = await bus.ask(catalog.REPLAY, ReplayExecution(team_id=TEAM, execution_id="e1"))
-    await app.service.stop(1)
+    async with executor(in_memory(EQUIPPED, rehearsal=model, tools=tools)) as bus:
+        await request(bus)
+        await deliver(bus)
+        (asked,) = bus.facts(catalog.DELIVERY_REQUESTED)
+        replayed = await bus.ask(catalog.REPLAY, ReplayExecution(team_id=TEAM, execution_id="e1"))
     assert (asked.data.content.summary, asked.data.content.body.inline) == ("It is 87.", "# Done\n\nIt is 87.")
     assert [(use.tool, use.arguments) for use in tools.calls] == [("lookup", {"name": "A"})]
     assert (replayed.same, replayed.difference) == (True, "")
@@ -245,24 +242,10 @@ async def test_thoughts_are_in_no_delivery_and_a_call_in_text_reaches_its_tool()
 
 async def test_the_owners_rules_are_checked_for_each_result() -> None:  # VA-01
     asked: list[CheckRules] = []
-
-    async def recall(request: Recall) -> RecallReply:
-        return RecallReply()
-
-    async def check(request: CheckRules) -> RulesReply:
-        asked.append(request)
-        return RulesReply(verdict=GOOD)
-
-    bus = InMemoryBus()
-    bus.answer(catalog.RECALL, recall)
-    bus.answer(catalog.CHECK_RULES, check)
     rules = [{"type": "not_contains", "value": "refund"}, "Is it friendly?"]
     robot = a_robot(config={"executor": {"validation_rules": rules, "planning": "always"}})
-    app = build(Settings(connector="rehearsal"), runtime=Runtime(bus=bus), adapters=in_memory(robot))
-    await app.service.start()
-    await app.service.started.wait()
-    await request(bus)
-    await app.service.stop(1)
+    async with executor(in_memory(robot), asked) as bus:
+        await request(bus)
     assert asked
     wanted = [Assertion(type="not_contains", value="refund"), "Is it friendly?"]
     assert {tuple(map(str, each.rules[-2:])) for each in asked} == {tuple(map(str, wanted))}

@@ -1,6 +1,7 @@
 """`rota listen`: a receiver of signed results on this machine."""
 
 from contextlib import suppress
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -38,7 +39,7 @@ def listen(
     def received(request: Received) -> None:
         nonlocal left
         left -= 1
-        say_json(_as_json(request)) if json else _print(request)
+        say_json(asdict(request)) if json else _print(request)
         if left == 0:
             receiver.stop()
 
@@ -47,16 +48,6 @@ def listen(
         say(f"listening on {receiver.url}" + ("" if secret else ", without --secret: nothing is verified"))
     with receiver, suppress(KeyboardInterrupt):
         receiver.serve_forever()
-
-
-def _as_json(request: Received) -> dict[str, Any]:
-    return {
-        "message_id": request.message_id,
-        "verified": request.verified,
-        "problem": request.problem,
-        "status": request.status,
-        "body": request.body,
-    }
 
 
 def _print(request: Received) -> None:

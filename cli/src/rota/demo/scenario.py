@@ -1,6 +1,5 @@
 """The demo's scenario: start everything, post two leads, check what the external systems received."""
 
-import base64
 import json
 import secrets
 from collections.abc import Mapping
@@ -19,7 +18,7 @@ from rota.demo.robot import EXAMPLE, WEBHOOK_SECRET, demo_robot
 from rota.demo.screen import Screen
 from rota.errors import CliError
 from rota.server.stack import Stack
-from rota.signing import signed_event
+from rota.signing import new_secret, signed_event
 from rota.timestamps import now
 from rota.waiting import until_finished
 from rota_common.nats_admin.feed_client_admin import FeedClients
@@ -54,11 +53,6 @@ class Participants:
     accepted: list[str] = field(default_factory=list)
 
 
-def signing_secret() -> str:
-    """A new secret in the form of Standard Webhooks."""
-    return f"whsec_{base64.b64encode(secrets.token_bytes(24)).decode()}"
-
-
 async def play(folder: Path, screen: Screen, *, connector: str, environ: Mapping[str, str]) -> bool:
     """Whether every system received what it should. `folder` is for the servers' data; on return nothing runs."""
     async with AsyncExitStack() as ends:
@@ -85,7 +79,7 @@ async def _enter(
     ends: AsyncExitStack, folder: Path, screen: Screen, *, connector: str, environ: Mapping[str, str]
 ) -> Participants:
     screen.heading("1. Starting NATS, MongoDB and the seven services")
-    incoming, outgoing = signing_secret(), signing_secret()
+    incoming, outgoing = new_secret(), new_secret()
     receiver = await ends.enter_async_context(webhook_receiver(outgoing))
     mails = await ends.enter_async_context(mailbox())
     stack = await ends.enter_async_context(

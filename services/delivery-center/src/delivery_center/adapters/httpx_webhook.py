@@ -29,9 +29,6 @@ EXCERPT_S = 1.0
 """How long to wait for the body of a response: its status alone decides."""
 
 GONE = 410
-ALONE = {"event"}
-"""A field of its own, beside the context."""
-
 RARE = ("released_by", "trigger_id")
 """Left out of the context where there is none, so that a body stays the same at every attempt."""
 
@@ -159,7 +156,7 @@ def payload(outgoing: OutgoingMessage) -> str:
         "summary": content.summary,
         "body": outgoing.body,
         "attachments": [each.as_json() for each in outgoing.attachments],
-        "context": context.model_dump(mode="json", exclude=ALONE | absent),
+        "context": context.model_dump(mode="json", exclude={"event", *absent}),
     }
     if context.event is not None:
         data["event"] = context.event.model_dump(mode="json")

@@ -4,17 +4,17 @@ from contextlib import suppress
 from typing import Annotated
 from urllib.parse import parse_qs
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import Path, Request, Response
 from fastapi.responses import HTMLResponse
 
 from rota_common.errors import Transient
 from rota_contracts.messages.approval import Decision
 from trigger_gateway.approvals.notice_texts import outcome
 from trigger_gateway.http.approval_page import approval_page, message_page
-from trigger_gateway.http.auth_routes import CountedRoute, Handler
+from trigger_gateway.http.auth_routes import CountedRoute, Handler, counted_router
 from trigger_gateway.http.client_ip import client_ip
 from trigger_gateway.http.dependencies import UseCasesDep, use_cases_of
-from trigger_gateway.http.errors import ERRORS, RETRY_AFTER_S, STATUS, TOO_MANY
+from trigger_gateway.http.errors import RETRY_AFTER_S, STATUS
 from trigger_gateway.problems import FieldProblem, Invalid, Problem, TooMany
 
 FORM = "application/x-www-form-urlencoded"
@@ -73,7 +73,7 @@ def _refusal_page(error: Problem | Transient) -> Response:
     return page
 
 
-router = APIRouter(prefix="/v1", tags=["approvals"], route_class=LinkRoute, responses=ERRORS | TOO_MANY)
+router = counted_router("approvals", LinkRoute)
 Token = Annotated[str, Path(description="from the mail")]
 
 

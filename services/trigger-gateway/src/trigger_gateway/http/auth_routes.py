@@ -123,8 +123,8 @@ def open_router(topic: str, *, prefix: str = "/v1") -> APIRouter:
     return APIRouter(prefix=prefix, tags=[topic], route_class=OpenRoute, responses=ERRORS)
 
 
-def counted_router(topic: str) -> APIRouter:
-    return APIRouter(prefix="/v1", tags=[topic], route_class=CountedRoute, responses=ERRORS | TOO_MANY)
+def counted_router(topic: str, route_class: type[CountedRoute] = CountedRoute) -> APIRouter:
+    return APIRouter(prefix="/v1", tags=[topic], route_class=route_class, responses=ERRORS | TOO_MANY)
 
 
 def _recorded(route: APIRoute, handle: Handler) -> Handler:

@@ -283,8 +283,8 @@ class Harness:
         return await stored(self.nats_url, catalog.EXECUTION_PARKED)
 
     async def finished(self, count: int = 1, *, timeout: float = PATIENCE_S) -> list[ExecutionFinishedV1]:
-        """The first `count` finished facts."""
-        await self.finishes.received(count, timeout=timeout)
+        """The finished facts, once those of `count` executions are there."""
+        await self.finishes.distinct(count, lambda fact: str(fact["execution_id"]), timeout=timeout)
         return [event.data for event in await stored(self.nats_url, catalog.EXECUTION_FINISHED)]
 
     async def execution(self, execution_id: str = "e1", *, team: str = TEAM) -> Execution | None:

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 from rota_common.bus.router import Router
@@ -202,33 +202,23 @@ class Harness:
 
     async def slots(self, count: int, *, timeout: float = PATIENCE_S) -> list[str]:
         """The triggers whose executions were requested, once there are `count`, each counted once."""
-        return await _distinct(self.requests, count, lambda fact: str(fact["trigger"]["trigger_id"]), timeout)
+        return await self.requests.distinct(count, lambda fact: str(fact["trigger"]["trigger_id"]), timeout=timeout)
 
     async def admitted(self, count: int, *, timeout: float = PATIENCE_S) -> list[str]:
         """The admitted triggers, once there are `count`, each counted once."""
-        return await _distinct(self.admissions, count, lambda fact: str(fact["trigger_id"]), timeout)
+        return await self.admissions.distinct(count, lambda fact: str(fact["trigger_id"]), timeout=timeout)
 
     async def rejected(self, count: int, *, timeout: float = PATIENCE_S) -> list[str]:
         """The rejected triggers, once there are `count`, each counted once."""
-        return await _distinct(self.rejections, count, lambda fact: str(fact["trigger_id"]), timeout)
+        return await self.rejections.distinct(count, lambda fact: str(fact["trigger_id"]), timeout=timeout)
 
     async def grants(self, count: int, *, timeout: float = PATIENCE_S) -> list[tuple[str, int]]:
         """The triggers whose executions were requested, with the number of the grant, once there are `count`."""
-        received = await _distinct(
-            self.requests, count, lambda fact: json.dumps([fact["trigger"]["trigger_id"], fact["grant"]]), timeout
+        received = await self.requests.distinct(
+            count, lambda fact: json.dumps([fact["trigger"]["trigger_id"], fact["grant"]]), timeout=timeout
         )
         return [(trigger_id, grant) for trigger_id, grant in map(json.loads, received)]
 
     async def given_slots(self) -> list[str]:
         """The triggers whose executions were requested, in order, as the stream holds them."""
         return [fact.trigger.trigger_id for fact in await self.facts(catalog.EXECUTION_REQUESTED)]
-
-
-async def _distinct(listener: Listener, count: int, name: Callable[[dict[str, Any]], str], timeout: float) -> list[str]:
-    """The received messages by name, each once: a plain listener also receives duplicates that the stream drops."""
-    while True:
-        received = listener.messages
-        found = list(dict.fromkeys(name(json.loads(message.data)) for message in received))
-        if len(found) >= count:
-            return found
-        await listener.received(len(received) + 1, timeout=timeout)

@@ -1,7 +1,9 @@
 """Observers of a real bus, as programs outside see it."""
 
 import asyncio
-from typing import TypeVar
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import nats
 from nats.aio.client import Client
@@ -49,6 +51,18 @@ class Listener:
         except TimeoutError:
             raise TimeoutError(f"expected {count} messages within {timeout} s, got {len(self.messages)}") from None
         return self.messages
+
+    async def distinct(
+        self, count: int, name: Callable[[dict[str, Any]], str], *, timeout: float = PATIENCE_S
+    ) -> list[str]:
+        """The payloads' names, each once, as soon as there are `count`: a plain listener also receives duplicates that
+        the stream drops."""
+        while True:
+            seen = len(self.messages)
+            found = list(dict.fromkeys(name(json.loads(message.data)) for message in self.messages))
+            if len(found) >= count:
+                return found
+            await self.received(seen + 1, timeout=timeout)
 
     async def close(self) -> None:
         await self._client.close()

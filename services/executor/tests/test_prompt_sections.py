@@ -19,7 +19,8 @@ from rota_contracts.messages.trigger import TriggerType
 EVERY = list(KINDS)
 OF_RUNS = [kind for kind in KINDS if kind not in ("validation", "learning", "dedup", "message")]
 SECTIONS: list[tuple[Any, str, str, list[str]]] = [
-    (identity, "persona", "Track KPIs", EVERY),
+    (identity, "persona", ":\n- Track KPIs", EVERY),
+    (identity, "clock_duties", "Your duties are:\n\n- Track KPIs", ["goals_of_a_clock"]),
     (identity, "rules", "Rules that always hold:\n- Never guess", EVERY),
     (identity, "SAFETY", "never make facts up", EVERY),
     (identity, "TAGS", "no part of the content", EVERY),

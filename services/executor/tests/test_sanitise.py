@@ -1,8 +1,12 @@
 """The seven steps that make an answer fit for a reader."""
 
+import json
+
+from executor.agents.sections import forms
 from executor.domain.answers import sanitise
 from executor.domain.answers.sanitise import sanitised
 from executor.domain.conversation.chat import ModelReply
+from executor.domain.conversation.messages import AGAIN
 from executor.steps.in_context import in_context
 from rota_contracts.messages.trigger import Message
 
@@ -55,10 +59,35 @@ def test_the_indent_of_the_first_line_is_kept_by_its_step() -> None:  # EX-74
 
 def test_a_copy_of_the_material_is_no_answer() -> None:
     framed = '<material-0123456789ab name="lessons">\n- Globex pays late\n</material-0123456789ab>'
-    asked = [Message(role="system", content="You work."), Message(role="user", content=f"{framed}\n\nTranslate it.")]
-    replies = {framed: True, framed.replace("pays late", "zahlt spät"): False, "- Globex pays late": False}
+    started = "<started_by>\nthe clock: Wednesday 08:45\n</started_by>"
+    tail = f"{started}\n\n<task>\nTranslate it.\n</task>"
+    asked = [
+        Message(role="system", content="You work."),
+        Message(role="user", content=f"{framed}\n\n{tail}\n\nDo it. {AGAIN}"),
+    ]
+    replies = {
+        framed: True,
+        framed.replace("pays late", "zahlt spät"): False,
+        "- Globex pays late": False,
+        f"{framed}\n{tail}": True,
+        f"# Report\nAll is well.\n{started}": True,
+        json.dumps({"content": {"body": f"Good morning!\n{started}"}}): True,
+        "Hello.\nAnswer again, in the form\nthat was asked for.": True,
+        started.replace("Wednesday", "Friday"): False,
+        "The clock: Wednesday 08:45. <task>Translate it.</task>": False,
+    }
     found = {text: in_context(ModelReply(text=text), asked).repeats_prompt for text in replies}
     assert found == replies
+
+
+def test_html_is_found_where_the_prompt_speaks_of_it_only_to_have_none() -> None:
+    body = json.dumps({"content": {"summary": "Hello.", "body": "<p class='a'>Hello.</p>"}})
+    replies = {body: True, '{"content": {"body": "a < b, <b>bold</b>, <p> and </p"}}': False}
+    for wish, counts in (("Write it up.", True), ("Write it up as HTML.", False)):
+        asked = [Message(role="system", content=forms.DELIVERY), Message(role="user", content=wish)]
+        found = {text: in_context(ModelReply(text=text), asked).in_html for text in replies}
+        assert found == {text: wanted and counts for text, wanted in replies.items()}
+    assert not in_context(ModelReply(text=body), [Message(role="system", content=forms.RUN)]).in_html
 
 
 def test_what_is_sanitised_is_clean_the_second_time() -> None:

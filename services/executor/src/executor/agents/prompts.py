@@ -15,7 +15,7 @@ from executor.domain.context.compaction import conversation, shown
 from executor.domain.context.contexts import context_of, of_phase, of_task, turns_of
 from executor.domain.conversation.chat import Tool
 from executor.domain.conversation.media import as_messages, media_sent
-from executor.domain.conversation.messages import CLOSING, Texts
+from executor.domain.conversation.messages import AGAIN, CLOSING, Texts
 from executor.domain.planning import plain_request
 from executor.domain.run import Run
 from executor.domain.situation.moment import now_text
@@ -34,9 +34,6 @@ WISHES = {
     Phase.DELIVERY: "Write it up.",
 }
 """The last line of a phase's question."""
-
-
-"""The last line of a task that is a robot's only duty."""
 
 
 def system(
@@ -245,9 +242,13 @@ def _tail(run: Run, frame: Frame, model: str, task: Task | None = None, *, frame
 
 def _question(run: Run, phase: Phase, texts: Texts, frame: Frame) -> str:
     """The phase's question; its last line is the instruction."""
-    return joined(
-        given.known(run, frame), *_context(run, phase, texts, frame), given.said(run), WISHES.get(phase, "Write it up.")
-    )
+    due = identity.clock_duties(run.robot) if _by_clock(run, phase) else ""
+    wish = WISHES.get(phase, "Write it up.")
+    return joined(given.known(run, frame), *_context(run, phase, texts, frame), given.said(run), due, wish)
+
+
+def _by_clock(run: Run, phase: Phase) -> bool:
+    return phase is Phase.GOALS and run.execution.trigger.type is TriggerType.CLOCK
 
 
 def _context(run: Run, phase: Phase, texts: Texts, frame: Frame) -> list[str]:
@@ -289,5 +290,4 @@ def _closing(cap: int | None, stalled: int = 0) -> list[Message]:
 def _feedback(run: Run) -> list[Message]:
     if not run.feedback:
         return []
-    again = f"Your last answer couldn't be used: {run.feedback}\nAnswer again, in the form that was asked for."
-    return [Message(role="user", content=again)]
+    return [Message(role="user", content=f"Your last answer couldn't be used: {run.feedback}\n{AGAIN}")]

@@ -1,16 +1,24 @@
 """A model's reply against its prompt: what it only repeats is stored with it, for replays, which have no prompt."""
 
+import re
 from collections.abc import Sequence
 
-from executor.domain.answers.forms import echoes
+from executor.agents.sections.forms import NO_HTML
+from executor.domain.answers.forms import echoes, plain
 from executor.domain.answers.reasoning import split_reasoning
 from executor.domain.answers.sanitise import FRAME
 from executor.domain.answers.understand import with_quoted
 from executor.domain.conversation.chat import ModelReply, Tool
+from executor.domain.conversation.messages import AGAIN
 from rota_contracts.messages.trigger import Message
 
 ASKS_A_PERSON = ("question",)
 """The fields of a form that an assistant's result may take; everything else in a result is its own."""
+
+PART = re.compile(rf"<(started_by|expected_output|said_by_people_meanwhile)>.+?</\1>|{re.escape(plain(AGAIN))}")
+"""A part of the prompt, under a name that is hardly anybody else's, or the end of what asks for another answer."""
+
+HTML = re.compile(r"<(p|div|ul|ol|h[1-6]|table|body|html)\b[^<>]{0,200}>.*?</\1>", re.DOTALL | re.IGNORECASE)
 
 LONG_LINE, REPEATED_LINES = 60, 3
 """Characters of a line, and lines, that make a text a repetition of its prompt."""
@@ -24,17 +32,29 @@ def in_context(
     written = [message.text() for message in messages if message.role in ("user", "tool")]
     reply = with_quoted(reply, tools, written)
     prompt = "\n".join(message.text() for message in messages if message.role == "system")
-    found = echoes(split_reasoning(reply.text)[0], prompt)
-    copied = [(key, value) for key, value in found if fields is None or key in fields]
+    examples = echoes(split_reasoning(reply.text)[0], prompt)
+    copied = [(key, value) for key, value in examples if fields is None or key in fields]
     copy = repeats(reply.text, prompt) or copies_material(reply.text, written)
-    update = ({"echoes": copied} if copied else {}) | ({"repeats_prompt": True} if copy else {})
+    marked_up = in_html(reply.text, f"{prompt}\n" + "\n".join(written))
+    found_of_it = {"echoes": copied, "repeats_prompt": copy, "in_html": marked_up}
+    update = {name: found for name, found in found_of_it.items() if found}
     return reply.model_copy(update=update) if update else reply
 
 
+def in_html(text: str, prompt: str) -> bool:
+    """Is it written in HTML, though the prompt speaks of HTML only to say that the answer is without it?"""
+    return NO_HTML in prompt and prompt.casefold().count("html") == 1 and HTML.search(text) is not None
+
+
 def copies_material(text: str, written: Sequence[str]) -> bool:
-    """Is it a frame of the prompt with what stands in it, and nothing of its own?"""
-    inside = FRAME.sub("", text).strip()
-    return FRAME.search(text) is not None and any(inside in each for each in written)
+    """Is it a frame of the prompt with what stands in it, and nothing of its own? Or does it hold a part of the prompt
+    with its tags?"""
+    framed, parts = FRAME.search(text) is not None, [found[0] for found in PART.finditer(plain(text))]
+    if not framed and not parts:
+        return False
+    given = [plain(FRAME.sub(" ", each)) for each in written]
+    inside = plain(FRAME.sub(" ", text))
+    return any((framed and inside in each) or any(part in each for part in parts) for each in given)
 
 
 def repeats(text: str, prompt: str) -> bool:

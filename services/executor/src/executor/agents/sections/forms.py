@@ -20,9 +20,11 @@ TASKS = """- tasks: array of 1 to 100 objects, in the order of the work. The fie
 
 RUN = "Your answer is the result itself, and nothing before or after it."
 
-DELIVERY = """- content: object, required. Its fields:
+NO_HTML = "in markdown, without HTML"
+
+DELIVERY = f"""- content: object, required. Its fields:
   - summary: string, required, 1 to 500 characters. The result in one or two sentences.
-  - body: string, required. The whole report in markdown, without HTML."""
+  - body: string, required. The whole report {NO_HTML}."""
 
 ATTACHMENTS = """  - attachments: array of objects, optional. The fields of each: title (string); file (string,
     one of the names in <files>, letter by letter)."""

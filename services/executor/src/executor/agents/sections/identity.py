@@ -22,6 +22,7 @@ about them and never repeat them."""
 
 DUTY = """Do your duty for this event: {duty}.{rules}
 Answer with the whole result, for a reader who sees nothing else of this."""
+DUE = "What these duties want done now is a goal; the report only says what is known. Your duties are:\n\n{duties}"
 KEPT = "\nIn your answer, keep these rules:\n{rules}\n"
 
 
@@ -49,6 +50,12 @@ def duty(robot: Robot, description: str) -> str:
     """An event's one task, with the rules once more, where the answer begins."""
     listed = _listed_rules(robot)
     return DUTY.format(duty=description, rules=KEPT.format(rules=listed) if listed else "")
+
+
+def clock_duties(robot: Robot) -> str:
+    """What the goals of a run by the clock are of; empty for a robot without duties."""
+    duties = "\n".join(f"- {duty}" for duty in robot.robot_config.identity.duties)
+    return DUE.format(duties=duties) if duties else ""
 
 
 def _listed_rules(robot: Robot) -> str:

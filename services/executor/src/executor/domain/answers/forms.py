@@ -67,7 +67,7 @@ def examples(prompt: str) -> set[tuple[str, str]]:
     """Fields and values of the JSON in a prompt that stand for something: those of words, or with "…" for the rest.
 
     The names of fields and the words to choose from are no examples."""
-    found = {(key, _plain(value)) for key, _, value in EXAMPLE.findall(prompt)}
+    found = {(key, plain(value)) for key, _, value in EXAMPLE.findall(prompt)}
     return {(key, value) for key, value in found if _stands_for_something(value)}
 
 
@@ -77,8 +77,8 @@ def echoes(text: str, prompt: str) -> list[tuple[str, str]]:
     if not known:
         return []
     said = extract_json(in_form(text))
-    fields = {(key, _plain(value)) for key, value in _fields(said)}
-    whole = [("", value) for _, value in known if _plain(text) == value]
+    fields = {(key, plain(value)) for key, value in _fields(said)}
+    whole = [("", value) for _, value in known if plain(text) == value]
     return sorted({*(fields & known), *whole})
 
 
@@ -120,10 +120,11 @@ def _without(value: Any, found: set[tuple[str, str]], key: str = "") -> Any:
 
 
 def _is(value: Any, key: str, found: set[tuple[str, str]]) -> bool:
-    return isinstance(value, str) and (key, _plain(value)) in found
+    return isinstance(value, str) and (key, plain(value)) in found
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """For comparing: one line, in small letters, without the signs of JSON's texts."""
     return " ".join(text.replace("\\n", "\n").replace('\\"', '"').split()).casefold()
 
 

@@ -64,8 +64,9 @@ class ModelReply(Part):
     """A model's reply: text, calls of tools, or both. `reasoning`: what its provider sets apart, and `blocks` the same
     as signed by it. `stopped`: why the provider ended it early, in OpenAI's words. `call`: what it took.
 
-    What it was found to repeat of its prompt is stored with it, because a replay has no prompt: `quoted`, calls in its
-    text that others wrote, `echoes`, fields and texts of the form's own example, `repeats_prompt`, its instructions.
+    What was found of it against its prompt is stored with it, because a replay has no prompt: `quoted`, calls in its
+    text that others wrote, `echoes`, fields and texts of the form's own example, `repeats_prompt`, its instructions or
+    a part of it, and `in_html`, that it is written in HTML where the prompt asks for none.
     """
 
     text: CleanText = ""
@@ -77,6 +78,7 @@ class ModelReply(Part):
     quoted: list[CleanText] = []
     echoes: list[tuple[CleanText, CleanText]] = []
     repeats_prompt: bool = False
+    in_html: bool = False
 
 
 class ChatMessage(Message):

@@ -21,6 +21,9 @@ CLOSING = (
     "Sum up what you have found and give your best answer to the task; say what is missing."
 )
 
+AGAIN = "Answer again, in the form that was asked for."
+"""The last line to a model whose answer couldn't be used."""
+
 Texts = Mapping[str, str]
 """Texts kept by reference, by the name of their object."""
 

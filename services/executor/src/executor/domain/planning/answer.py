@@ -31,6 +31,7 @@ NO_TOOL = (
 """Without the tool's name: a model that reads it calls it again."""
 
 NO_TOOL_NAMED = "expected the result itself, got a call of {name}: there is no such tool"
+TAGS = "expected markdown, got tags such as <p>: write it again without them"
 REQUEST = "expected the result, got the request back: do what it asks for, and write what comes of it"
 WORD = re.compile(r"\w+")
 
@@ -98,6 +99,8 @@ def answer_of(run: Run, step: AskAgent | RunTurn, said: ModelReply, tools: Seque
 def _own(text: str, said: ModelReply, run: Run) -> str:
     if said.repeats_prompt:
         raise UnusableAnswer("expected an answer of its own, got the instructions back")
+    if said.in_html and not is_last_attempt(run):
+        raise UnusableAnswer(TAGS)
     if said.echoes and not is_last_attempt(run):
         raise UnusableAnswer(echo_problem(said.echoes))
     return without_echoes(text, said.echoes) if said.echoes else text

@@ -49,6 +49,8 @@ ANSWERS: dict[str, BadAnswer] = {
     "nothing at all": always(""),
     "10 MB": always("All is well with Globex. " * 420_000),
     "our own prompt back": lambda prompt: prompt.messages[0].text(),
+    "what it was given back": lambda prompt: prompt.messages[-1].text(),
+    "HTML": always("<p>Hello &amp; good morning.</p>"),
     "the form's words back": always('{"summary": "…", "body": "…", "content": "…", "tasks": [], "passed": true}'),
     "the same call for ever": lambda prompt: ModelReply(
         calls=[ToolCall(id="call_1", name="crm__lookup", arguments={"name": "Globex"})]
@@ -58,7 +60,7 @@ ANSWERS: dict[str, BadAnswer] = {
     "refused by the provider's filter": lambda prompt: Permanent(FILTERED),
 }
 
-LEAKS = re.compile(r"</?think|tool_call|TOOL_CALLS|<function|NO_REPLY|material-[0-9a-f]{12}|\{\"|You are |\x00")
+LEAKS = re.compile(r"</?think|tool_call|TOOL_CALLS|<function|NO_REPLY|material-[0-9a-f]{12}|\{\"|You are |\x00|</?(?:task|started_by|expected_output)>")
 
 
 def became(ended: Ended, agent: str) -> str:
@@ -89,6 +91,8 @@ def wrong(ended: Ended, agent: str) -> list[str]:
     problems += [f"{asked} calls of the model"] if asked > MOST_CALLS else []
     leaks = [found.group() for text in ended.delivered if (found := LEAKS.search(text))]
     problems += [f"delivered with {leak!r}" for leak in leaks]
+    html = agent == "delivery" and any("</p>" in text for text in ended.delivered)
+    problems += ["a report in HTML was delivered"] if html else []
     return problems
 
 

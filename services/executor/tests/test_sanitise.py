@@ -4,6 +4,7 @@ import json
 
 from executor.agents.sections import forms
 from executor.domain.answers import sanitise
+from executor.domain.answers.html import without_html
 from executor.domain.answers.sanitise import sanitised
 from executor.domain.conversation.chat import ModelReply
 from executor.domain.conversation.messages import AGAIN
@@ -88,6 +89,11 @@ def test_html_is_found_where_the_prompt_speaks_of_it_only_to_have_none() -> None
         found = {text: in_context(ModelReply(text=text), asked).in_html for text in replies}
         assert found == {text: wanted and counts for text, wanted in replies.items()}
     assert not in_context(ModelReply(text=body), [Message(role="system", content=forms.RUN)]).in_html
+
+
+def test_html_is_put_in_markdown() -> None:
+    of_html = "<h1>News</h1><p>A &amp; B<br/>met.</p><ul><li>One</li>\n<li><b>Two</b></li></ul>"
+    assert without_html(of_html) == "News\n\nA & B\nmet.\n\n- One\n\n- Two"
 
 
 def test_what_is_sanitised_is_clean_the_second_time() -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from executor.agents.sections.forms import NO_HTML
 from executor.domain.answers.forms import echoes, plain
+from executor.domain.answers.html import is_html
 from executor.domain.answers.reasoning import split_reasoning
 from executor.domain.answers.sanitise import FRAME
 from executor.domain.answers.understand import with_quoted
@@ -17,8 +18,6 @@ ASKS_A_PERSON = ("question",)
 
 PART = re.compile(rf"<(started_by|expected_output|said_by_people_meanwhile)>.+?</\1>|{re.escape(plain(AGAIN))}")
 """A part of the prompt, under a name that is hardly anybody else's, or the end of what asks for another answer."""
-
-HTML = re.compile(r"<(p|div|ul|ol|h[1-6]|table|body|html)\b[^<>]{0,200}>.*?</\1>", re.DOTALL | re.IGNORECASE)
 
 LONG_LINE, REPEATED_LINES = 60, 3
 """Characters of a line, and lines, that make a text a repetition of its prompt."""
@@ -43,7 +42,7 @@ def in_context(
 
 def in_html(text: str, prompt: str) -> bool:
     """Is it written in HTML, though the prompt speaks of HTML only to say that the answer is without it?"""
-    return NO_HTML in prompt and prompt.casefold().count("html") == 1 and HTML.search(text) is not None
+    return NO_HTML in prompt and prompt.casefold().count("html") == 1 and is_html(text)
 
 
 def copies_material(text: str, written: Sequence[str]) -> bool:

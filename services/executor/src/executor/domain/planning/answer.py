@@ -39,7 +39,8 @@ WORD = re.compile(r"\w+")
 @dataclass(frozen=True)
 class Answer:
     """`form`: the text with readable JSON, where it may ask a person. `wanted_calls`: it calls tools as text, and could
-    call none. `thinking`: JSON that goes back to the model. `version`: of the understanding."""
+    call none. `thinking`: JSON that goes back to the model. `in_html`: where markdown was asked for. `version`: of the
+    understanding."""
 
     text: str
     calls: tuple[ToolCall, ...] = ()
@@ -47,6 +48,7 @@ class Answer:
     silent: bool = False
     wanted_calls: bool = False
     thinking: str = ""
+    in_html: bool = False
     version: int = 0
 
     def check_length(self, text: str) -> None:
@@ -88,7 +90,7 @@ def answer_of(run: Run, step: AskAgent | RunTurn, said: ModelReply, tools: Seque
         return Answer(text, found.calls, thinking=thinking_of(said), version=version)
     text = _own(text, said, run)
     if isinstance(step, AskAgent):
-        return Answer(in_form(text, tripled=version > 5), silent=found.silent, version=version)
+        return Answer(in_form(text, tripled=version > 5), silent=found.silent, in_html=said.in_html, version=version)
     if version > 1 and (tools or run.attempts) and not found.calls and (call := bare_call(text, version=version)):
         raise UnusableAnswer(NO_TOOL if version > 5 else NO_TOOL_NAMED.format(name=call.name))
     if version > 5 and not found.calls and _is_request(text, run) and not is_last_attempt(run):

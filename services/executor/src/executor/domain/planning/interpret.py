@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from pydantic_core import to_jsonable_python
 
+from executor.domain.answers.html import without_html
 from executor.domain.answers.understand import VERSION
 from executor.domain.conversation import loop
 from executor.domain.conversation.ask_person import question_of
@@ -153,11 +154,11 @@ def _phase(run: Run, phase: Phase, said: Answer, tools: Sequence[Tool], kept: La
 def _written(run: Run, said: Answer, kept: LargeTexts) -> Outcome:
     draft = parsing.draft(said.text, plain=said.version > 0)
     said.check_length(draft.summary + "".join(each.model_dump_json() for each in draft.attachments))
-    body, silent = said.sendable(draft.body)
+    body, silent = said.sendable(without_html(draft.body) if said.in_html else draft.body)
     if silent:
         return NothingToDo(SILENT)
     said.check_words(body)
-    summary = said.readable(draft.summary)
+    summary = said.readable(without_html(draft.summary) if said.in_html else draft.summary)
     return Written(
         DeliveryContent(summary=summary, body=kept.text(body), attachments=attachments(run, draft.attachments))
     )

@@ -60,7 +60,10 @@ ANSWERS: dict[str, BadAnswer] = {
     "refused by the provider's filter": lambda prompt: Permanent(FILTERED),
 }
 
-LEAKS = re.compile(r"</?think|tool_call|TOOL_CALLS|<function|NO_REPLY|material-[0-9a-f]{12}|\{\"|You are |\x00|</?(?:task|started_by|expected_output)>")
+LEAKS = re.compile(
+    r"</?think|tool_call|TOOL_CALLS|<function|NO_REPLY|material-[0-9a-f]{12}|\{\"|You are |\x00"
+    r"|</?(?:task|started_by|expected_output)>"
+)
 
 
 def became(ended: Ended, agent: str) -> str:

@@ -136,7 +136,7 @@ TARGET_ENABLED       = channel("target.enabled",       targets.TargetEnabledV1, 
 NOTIFICATION_POSTED  = channel("notification.posted",  notification.NotificationPostedV1,  stream="FACTS",      producers="delivery-center", consumers="anyone")
 EXECUTION_REQUESTED  = channel("execution.requested",  execution.ExecutionRequestedV1,     stream="EXECUTIONS", producers="scheduler",       consumers="executor")
 EXECUTION_STARTED    = channel("execution.started",    execution.ExecutionStartedV1,       stream="EXECUTIONS", producers="executor",        consumers="scheduler")
-EXECUTION_PARKED     = channel("execution.parked",     parking.ExecutionParkedV1,          stream="EXECUTIONS", producers="executor",        consumers="scheduler")
+EXECUTION_PARKED     = channel("execution.parked",     parking.ExecutionParkedV1,          stream="EXECUTIONS", producers="executor",        consumers="scheduler trigger-gateway")
 EXECUTION_RESUMABLE  = channel("execution.resumable",  parking.ExecutionResumableV1,       stream="EXECUTIONS", producers="executor",        consumers="scheduler")
 EXECUTION_INTERVENED = channel("execution.intervened", control.ExecutionIntervenedV1,      stream="EXECUTIONS", producers="executor",        consumers="anyone")
 EXECUTION_FINISHED   = channel("execution.finished",   execution.ExecutionFinishedV1,      stream="EXECUTIONS", producers="executor",        consumers="scheduler")

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from rota_contracts.model import Name, Part
 from rota_contracts.robots.addresses import parse_address
+from rota_contracts.robots.preferences import NoticeWebhook
 from rota_contracts.roles import Role
 
 
@@ -24,7 +25,8 @@ Contact = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, 
 
 
 class MemberDefinition(Part):
-    """A person of a team, as the team's admin writes it. `contacts` are for people to read: Rota sends mail alone."""
+    """A person of a team, as the team's admin writes it. `contacts` are for people to read: Rota sends mail,
+    and webhooks if there is a `webhook`."""
 
     member_id: Name
     member_type: Literal["user"] = "user"
@@ -32,6 +34,7 @@ class MemberDefinition(Part):
     email: MailAddress
     role: Role = Field(default=Role.MEMBER, description="viewer, member, admin or owner, as of keys")
     contacts: dict[ContactName, Contact] = Field(default={}, max_length=20, description="phone, slack …")
+    webhook: NoticeWebhook | None = Field(default=None, description="gets the notices that are mailed, too")
 
 
 def parse_member(raw: Mapping[str, Any]) -> MemberDefinition:

@@ -1,16 +1,20 @@
-"""Notices: mailed once, to where the gateway says at that moment."""
+"""Notices: mailed once, and posted once, to where the gateway says at that moment."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from delivery_center.adapters.httpx_webhook import payload
 from delivery_center.adapters.in_memory import InMemoryRobots, InMemorySentNotices, ScriptedChannel
+from delivery_center.attempts.concurrency_limits import ConcurrencyLimits
 from delivery_center.notices.send_notice import SendNotice
 from rota_common.errors import Transient
 from rota_common.testing.chaos import twice
 from rota_contracts.envelope import Event
 from rota_contracts.messages.notice import NoticeRequestedV1, ReadRecipient, RecipientReply
+from rota_contracts.robots.preferences import NoticeWebhook
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 CLOSING = "Look at it: <https://rota.example/v1/approvals/token>"
@@ -18,6 +22,8 @@ GIVEN: dict[str, Any] = {
     "team_id": "acme",
     "member_id": "ann",
     "notice_id": "n1",
+    "kind": "approval.requested",
+    "execution_id": "e1",
     "recipient": "boss",
     "subject": "Approval required: crm.delete_lead (Ann)",
     "text": "A call waits.\n",
@@ -41,6 +47,7 @@ class Harness:
     def __init__(self, *robots: Any, script: tuple[Exception, ...] = ()) -> None:
         self.now = NOON
         self.mail = ScriptedChannel(*script)
+        self.webhook = ScriptedChannel()
         self.sent = InMemorySentNotices()
         self.recipients = ScriptedRecipients(RecipientReply(email="boss@acme.example", closing=CLOSING))
         self.send = SendNotice(
@@ -48,6 +55,8 @@ class Harness:
             sent=self.sent,
             robots=InMemoryRobots(*robots),
             mail=self.mail,
+            webhook=self.webhook,
+            limits=ConcurrencyLimits(2),
             clock=lambda: self.now,
         )
 
@@ -66,6 +75,21 @@ async def test_a_notice_is_mailed_once_with_the_end_that_the_gateway_gives(robot
     assert outgoing.robot.display_name == "Ann"
     asked = harness.recipients.asked[0]
     assert (asked.team_id, asked.recipient, asked.approval_id) == ("acme", "boss", "a1")
+
+
+async def test_a_notice_is_posted_to_the_members_webhook_without_the_link() -> None:  # TG-54
+    harness = Harness(script=(Transient("the mail server is away"),))
+    hook = NoticeWebhook(url="https://hooks.acme.example/rota", secret="$SECRET.HOOK")
+    harness.recipients.reply = RecipientReply(email="boss@acme.example", closing=CLOSING, webhook=hook)
+    with pytest.raises(Transient):
+        await harness.handle()
+    await harness.handle()
+    assert (len(harness.webhook.sent), len(harness.mail.sent)) == (1, 2)
+    sent = json.loads(payload(harness.webhook.sent[0]))
+    assert (sent["type"], sent["timestamp"]) == ("approval.requested", "2026-03-02T12:00:00Z")
+    given = {name: value for name, value in GIVEN.items() if name not in ("kind", "until")}
+    assert sent["data"] == given | {"until": "2026-03-05T12:00:00Z"}
+    assert "rota.example" not in json.dumps(sent)
 
 
 async def test_a_member_who_is_gone_gets_nothing() -> None:

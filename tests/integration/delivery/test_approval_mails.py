@@ -25,7 +25,13 @@ from delivery_center.adapters.real import notice_channel
 from rota_common.runtime.service import Runtime
 from rota_common.runtime.serving import App
 from rota_common.testing.in_memory_bus import InMemoryBus
-from rota_contracts.catalog import APPROVAL_REQUESTED, DECIDE_APPROVAL, NOTICE_REQUESTED, READ_APPROVAL
+from rota_contracts.catalog import (
+    APPROVAL_REQUESTED,
+    DECIDE_APPROVAL,
+    EXECUTION_PARKED,
+    NOTICE_REQUESTED,
+    READ_APPROVAL,
+)
 from rota_contracts.messages.approval import (
     Approval,
     ApprovalReply,
@@ -35,6 +41,8 @@ from rota_contracts.messages.approval import (
     Decision,
     ReadApproval,
 )
+from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.messages.parking import ExecutionParkedV1
 from tests.integration.delivery.receivers import Mailbox
 
 KEY = base64.urlsafe_b64encode(b"0123456789abcdef0123456789abcdef").decode()
@@ -178,3 +186,26 @@ async def test_a_mail_server_that_is_busy_gets_the_mail_later_and_once(world: Wo
     await world.ask()
     await world.ask()
     assert len(box.mails) == 1
+
+
+async def test_a_question_is_mailed_to_the_manager_with_the_command_that_answers_it(
+    world: World, box: Mailbox
+) -> None:  # TG-54
+    for parks, question in ((1, False), (2, True)):
+        fact = ExecutionParkedV1(
+            team_id="acme",
+            member_id="leader",
+            execution_id="e1",
+            status=ExecStatus.WAITING,
+            reason="Which offer?" if question else "waits for the result of process crm.pay",
+            question=question,
+            parks=parks,
+            parked_at=datetime.now(UTC),
+        )
+        await world.bus.publish(EXECUTION_PARKED, fact, caused_by=f"e1/{parks}")
+    await world.bus.settled()
+    [(_, mail)] = box.mails
+    text = mail.get_body(("plain",)).get_content()  # type: ignore[union-attr]  # every mail has one
+    assert mail["Subject"] == "leader has a question"
+    assert "Which offer?" in text
+    assert 'rota answer e1 "…"' in text

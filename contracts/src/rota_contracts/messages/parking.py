@@ -12,6 +12,7 @@ class ExecutionParkedV1(Payload):
     execution_id: str
     status: ExecStatus
     reason: str = ""
+    question: bool = Field(default=False, description="`reason` is a question to a person")
     parks: int = Field(ge=1)
     parked_at: Instant
 

@@ -57,6 +57,13 @@ class WebhookTarget(Part):
     secret: SecretRef | None = Field(default=None, description="signs each message by Standard Webhooks")
 
 
+class NoticeWebhook(Part):
+    """Where a member gets notices beside their mail: a POST, signed if there is a secret."""
+
+    url: Url = Field(description="http or https; a public address, unless the operator allows its network")
+    secret: SecretRef | None = Field(default=None, description="signs each notice by Standard Webhooks")
+
+
 class ProcessTarget(Part):
     """A call of one of the team's processes."""
 

@@ -29,6 +29,9 @@ from rota_common.runtime.service import Service
 from rota_common.spans.export_spans import ExportSpans
 from rota_contracts.messages.delivery import DeliveryType
 
+NOTICE_WEBHOOKS = 2
+"""Webhooks of a team's notices at once: a slow receiver takes no other team's place."""
+
 LEASE_MARGIN_S = 30.0
 REPLY_MARGIN_S = 2.0
 """On top of an attempt's time, for a channel to read a reply that came in time."""
@@ -99,6 +102,8 @@ class UseCases:
                 sent=adapters.sent_notices,
                 robots=robots,
                 mail=adapters.notices,
+                webhook=adapters.channels[DeliveryType.WEBHOOK],
+                limits=ConcurrencyLimits(NOTICE_WEBHOOKS),
                 clock=clock,
             ),
             export_spans=export,

@@ -96,6 +96,7 @@ class EventPublisher:
             **_owner(run),
             status=execution.status,
             reason=excerpt(reason),
+            question=execution.question is not None,
             parks=run.parks,
             parked_at=self.clock(),
         )

@@ -3,6 +3,7 @@
 from rota_common.bus.router import Router
 from rota_contracts.catalog import (
     APPROVAL_REQUESTED,
+    EXECUTION_PARKED,
     READ_RECIPIENT,
     READ_SECRETS,
     RESERVE_ATTACHMENT,
@@ -17,6 +18,7 @@ def build_handlers(use: UseCases) -> Router:
     router.on(ROBOT_FAILED, use.robot_health.on_failed)
     router.on(ROBOT_RECOVERED, use.robot_health.on_recovered)
     router.on(APPROVAL_REQUESTED, use.notify_manager.of_approval)
+    router.on(EXECUTION_PARKED, use.notify_manager.of_question)
     router.answer(READ_RECIPIENT, use.read_recipient)
     router.answer(READ_SECRETS, use.read_secrets)
     router.answer(RESERVE_ATTACHMENT, use.attachments.reserve)

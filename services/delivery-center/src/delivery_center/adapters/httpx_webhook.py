@@ -21,6 +21,7 @@ from rota_common.redaction import without_credentials
 from rota_common.team_secrets import MissingTeamSecret, TeamSecrets
 from rota_common.urls import Network, Resolver, Target, checked_target
 from rota_common.urls import resolve as system_resolver
+from rota_contracts.messages.notice import NoticeRequestedV1
 from rota_contracts.robots.preferences import WebhookTarget
 from rota_contracts.robots.target_checks import header_name_problem, header_value_problem
 
@@ -148,6 +149,17 @@ def _without(secrets: Iterable[str], excerpt: str) -> str:
 
 def payload(outgoing: OutgoingMessage) -> str:
     """The body, the same at every attempt."""
+    created = outgoing.created_at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    notice = outgoing.notice
+    type, data = ("delivery.completed", _result(outgoing)) if notice is None else (notice.kind, _notice(notice))
+    return json.dumps({"type": type, "timestamp": created, "data": data}, ensure_ascii=False)
+
+
+def _notice(notice: NoticeRequestedV1) -> dict[str, Any]:
+    return notice.model_dump(mode="json", exclude={"kind"}, exclude_none=True)
+
+
+def _result(outgoing: OutgoingMessage) -> dict[str, Any]:
     content = outgoing.content
     context = outgoing.context
     absent = {name for name in RARE if not getattr(context, name)}
@@ -162,8 +174,7 @@ def payload(outgoing: OutgoingMessage) -> str:
         data["event"] = context.event.model_dump(mode="json")
     if outgoing.replay_of is not None:
         data["replay_of"] = outgoing.replay_of
-    created = outgoing.created_at.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    return json.dumps({"type": "delivery.completed", "timestamp": created, "data": data}, ensure_ascii=False)
+    return data
 
 
 def result_of(response: httpx.Response, excerpt: str, *, now: datetime) -> Sent:

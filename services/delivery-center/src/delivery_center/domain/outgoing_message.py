@@ -6,6 +6,7 @@ from typing import Any
 
 from rota_contracts.messages.attachment import StoredAttachment, attachment_path
 from rota_contracts.messages.delivery import Attachment, DeliveryContent, DeliveryContext
+from rota_contracts.messages.notice import NoticeRequestedV1
 from rota_contracts.robots.robot import Robot
 
 STORED_FIELDS = {"name", "content_type", "size", "sha256"}
@@ -30,7 +31,8 @@ class ResolvedAttachment:
 
 @dataclass(frozen=True, slots=True)
 class OutgoingMessage:
-    """The content of one attempt. `at` is its instant, `created_at` that of the delivery."""
+    """The content of one attempt. `at` is its instant, `created_at` that of the delivery. `notice`: it is one,
+    and no result."""
 
     delivery_id: str
     request_id: str
@@ -43,3 +45,4 @@ class OutgoingMessage:
     traceparent: str = ""
     attachments: tuple[ResolvedAttachment, ...] = ()
     replay_of: str | None = None
+    notice: NoticeRequestedV1 | None = None

@@ -60,7 +60,13 @@ def failed_text(robot: str, member: str, execution_id: str, message: str) -> str
     return f"A run of the robot `{member}` has failed.\n\n{fenced(facts)}\n{more}"
 
 
-def recovered_text(robot: str, member: str, execution_id: str) -> str:
+def question_text(robot: str, member: str, execution_id: str, question: str) -> str:
+    facts = f"Robot: {robot}\nExecution: {execution_id}\n\n{question[:MESSAGE_LIMIT] or 'no question'}"
+    more = f'Answer it on the command line: `rota answer {_plain(execution_id)} "…"`.'
+    return f"A run of the robot `{member}` waits for an answer.\n\n{fenced(facts)}\n{more}"
+
+
+def recovered_text(robot: str, member: str, execution_id: str, _: str = "") -> str:
     facts = f"Robot: {robot}\nExecution: {execution_id}"
     return f"A run of the robot `{member}` has completed after a failed one.\n\n{fenced(facts)}"
 

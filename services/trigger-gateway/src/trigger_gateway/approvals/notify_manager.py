@@ -1,8 +1,9 @@
-"""Notifies a robot's manager by mail: a call waits for a decision, a run has failed, a run completes again.
+"""Notifies a robot's manager: a call waits for a decision, a run asks a question or has failed, it completes again.
 
 A notice holds the member's id and no address, which the delivery-center asks for when it sends the mail.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -10,7 +11,8 @@ from rota_common.clock import Clock
 from rota_contracts.envelope import Event
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.approval import ApprovalRequestedV1
-from rota_contracts.messages.notice import NoticeRequestedV1
+from rota_contracts.messages.notice import NoticeKind, NoticeRequestedV1
+from rota_contracts.messages.parking import ExecutionParkedV1
 from rota_contracts.messages.robot_facts import RobotFailedV1, RobotRecoveredV1
 from rota_contracts.model import Payload
 from rota_contracts.robots.robot import Robot
@@ -20,6 +22,7 @@ from trigger_gateway.approvals.notice_texts import (
     approval_text,
     failed_text,
     one_line,
+    question_text,
     recovered_text,
 )
 from trigger_gateway.approvals.ports import NoticeRequests
@@ -27,7 +30,16 @@ from trigger_gateway.members.ports import Members
 from trigger_gateway.robots.ports import RobotRecords
 
 NEWS = timedelta(days=1)
-"""A failure that is older isn't mailed any more."""
+"""A failure or a question that is older isn't mailed any more."""
+
+
+@dataclass(frozen=True)
+class News:
+    """What a run of a robot came to."""
+
+    kind: NoticeKind
+    execution_id: str
+    at: datetime
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +60,8 @@ class NotifyManager:
         notice = NoticeRequestedV1(
             team_id=fact.team_id,
             member_id=fact.member_id,
+            kind=NoticeKind.APPROVAL,
+            execution_id=approval.execution_id,
             notice_id=derived_id("notice", "approval", fact.team_id, approval.approval_id, fact.manager_id),
             recipient=fact.manager_id,
             subject=approval_subject(approval, robot),
@@ -58,19 +72,43 @@ class NotifyManager:
         )
         await self.notices.request(notice, caused_by=event)
 
+    async def of_question(self, event: Event[ExecutionParkedV1]) -> None:
+        """No mail of a run that waits for anything else."""
+        fact = event.data
+        if fact.question:
+            news = News(NoticeKind.QUESTION, fact.execution_id, fact.parked_at)
+            await self._publish(event, news, "has a question", question_text, fact.reason)
+
     async def of_failure(self, event: Event[RobotFailedV1]) -> None:
         fact = event.data
-        if (robot := await self._managed(fact, fact.at)) is not None:
-            name = one_line(robot.display_name or robot.member_id, 100)
-            text = failed_text(name, robot.member_id, fact.execution_id, fact.message)
-            await self._publish(event, robot, f"{name} has failed", text, fact.at)
+        news = News(NoticeKind.FAILED, fact.execution_id, fact.at)
+        await self._publish(event, news, "has failed", failed_text, fact.message)
 
     async def of_recovery(self, event: Event[RobotRecoveredV1]) -> None:
         fact = event.data
-        if (robot := await self._managed(fact, fact.at)) is not None:
-            name = one_line(robot.display_name or robot.member_id, 100)
-            text = recovered_text(name, robot.member_id, fact.execution_id)
-            await self._publish(event, robot, f"{name} works again", text, fact.at)
+        news = News(NoticeKind.RECOVERED, fact.execution_id, fact.at)
+        await self._publish(event, news, "works again", recovered_text, "")
+
+    async def _publish(
+        self, event: Event[Payload], news: News, what: str, text: Callable[[str, str, str, str], str], said: str
+    ) -> None:
+        """No mail if the robot has no manager, or one who was deleted."""
+        robot = await self._managed(event.data, news.at)
+        if robot is None or robot.manager_id is None:
+            return
+        name = one_line(robot.display_name or robot.member_id, 100)
+        notice = NoticeRequestedV1(
+            team_id=robot.team_id,
+            member_id=robot.member_id,
+            kind=news.kind,
+            execution_id=news.execution_id,
+            notice_id=derived_id("notice", event.id),
+            recipient=robot.manager_id,
+            subject=one_line(f"{name} {what}", SUBJECT_LIMIT),
+            text=text(name, robot.member_id, news.execution_id, said),
+            until=news.at + NEWS,
+        )
+        await self.notices.request(notice, caused_by=event)
 
     async def _managed(self, fact: Payload, at: datetime) -> Robot | None:
         """The robot, if it has a manager to notify."""
@@ -81,16 +119,3 @@ class NotifyManager:
             return None
         manager = await self.members.find(fact.team_id, record.robot.manager_id)
         return record.robot if manager is not None else None
-
-    async def _publish(self, event: Event[Payload], robot: Robot, subject: str, text: str, at: datetime) -> None:
-        assert robot.manager_id is not None
-        notice = NoticeRequestedV1(
-            team_id=robot.team_id,
-            member_id=robot.member_id,
-            notice_id=derived_id("notice", event.id),
-            recipient=robot.manager_id,
-            subject=one_line(subject, SUBJECT_LIMIT),
-            text=text,
-            until=at + NEWS,
-        )
-        await self.notices.request(notice, caused_by=event)

@@ -21,13 +21,14 @@ class ReadRecipient:
         member = await self.members.find(asked.team_id, asked.recipient)
         if member is None:
             return RecipientReply()
-        email = member.definition.email
+        email, webhook = member.definition.email, member.definition.webhook
         if asked.approval_id is None or asked.arguments_sha256 is None or asked.until is None:
-            return RecipientReply(email=email)
+            return RecipientReply(email=email, webhook=webhook)
         record = await self.robots.find(asked.team_id, asked.member_id)
         manager = record.robot.manager_id if record else None
         if not may_decide(member.definition, manager=manager):
-            return RecipientReply(email=email, closing=closing(asked.approval_id, link=None, allowed=False))
+            words = closing(asked.approval_id, link=None, allowed=False)
+            return RecipientReply(email=email, webhook=webhook, closing=words)
         claims = LinkClaims(
             team=asked.team_id,
             approval_id=asked.approval_id,
@@ -36,6 +37,5 @@ class ReadRecipient:
             address=address_digest(email),
             expires=int(asked.until.timestamp()),
         )
-        return RecipientReply(
-            email=email, closing=closing(asked.approval_id, link=self.links.make(claims), allowed=True)
-        )
+        words = closing(asked.approval_id, link=self.links.make(claims), allowed=True)
+        return RecipientReply(email=email, webhook=webhook, closing=words)

@@ -1,5 +1,6 @@
 """A result that failed validation, from its run to its release, over the bus: every message is handled twice."""
 
+import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from delivery_center.adapters import in_memory as of_delivery
+from delivery_center.adapters.httpx_webhook import payload
 from delivery_center.app import build as build_delivery
 from delivery_center.settings import Settings as DeliverySettings
 from executor.adapters.in_memory import ScriptedModel, in_memory
@@ -60,11 +62,13 @@ class System:
 
 
 @pytest.fixture
-async def system() -> AsyncIterator[System]:
-    async def recall(request: Recall) -> RecallReply:
+async def system(request: pytest.FixtureRequest) -> AsyncIterator[System]:
+    """The robot's delivery is the test's parameter, or HOOK."""
+
+    async def recall(asked: Recall) -> RecallReply:
         return RecallReply()
 
-    async def check(request: CheckRules) -> RulesReply:
+    async def check(asked: CheckRules) -> RulesReply:
         return RulesReply(verdict=BAD)
 
     good = RehearsalModel()
@@ -72,7 +76,11 @@ async def system() -> AsyncIterator[System]:
     async def answer(prompt: Prompt) -> ModelReply | str | Exception:
         return OUTPUT if prompt.facts["kind"] == "run" else await good.complete(prompt)
 
-    bus, robot, model = InMemoryBus(), a_robot(config={"delivery": HOOK}), ScriptedModel(answer=answer)
+    bus, robot, model = (
+        InMemoryBus(),
+        a_robot(config={"delivery": getattr(request, "param", HOOK)}),
+        ScriptedModel(answer=answer),
+    )
     bus.answer(catalog.RECALL, recall)
     bus.answer(catalog.CHECK_RULES, check)
     stores = in_memory(robot, model=model, rehearsal=model, known_secrets=lambda team: [KNOWN])
@@ -122,3 +130,18 @@ async def test_a_dropped_result_is_never_delivered(system: System) -> None:  # F
     found = (await system.bus.ask(catalog.READ_EXECUTION, ReadExecution(team_id=TEAM, execution_id="e1"))).execution
     assert found is not None
     assert (found.status, found.delivery) == ("failed", None)
+
+
+@pytest.mark.parametrize("system", [HOOK | {"on": ["failed"]}], indirect=True)
+async def test_why_a_run_failed_goes_to_its_targets_once_where_that_is_wanted(system: System) -> None:
+    await system.run()
+    found = (await system.bus.ask(catalog.READ_EXECUTION, ReadExecution(team_id=TEAM, execution_id="e1"))).execution
+    assert found is not None
+    (sent,) = system.webhook.sent
+    body = json.loads(payload(sent))
+    assert (body["type"], body["data"]["context"]["failed"]) == ("run.failed", True)
+    assert body["data"]["body"] == found.error
+    assert (found.status, found.delivery) == ("failed", None)
+    (completed,) = system.bus.facts(catalog.DELIVERY_COMPLETED)
+    assert completed.data.context.failed
+    assert system.bus.dead == []

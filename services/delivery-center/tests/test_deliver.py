@@ -66,6 +66,24 @@ async def test_an_attempt_is_a_span_of_its_executions_trace_and_sends_its_contex
     assert (len({span.span_id for span in spans}), numbers) == (3, [1, 1, 2])
 
 
+async def test_targets_get_the_ends_of_runs_that_their_owner_wants(
+    new_harness: Any, robot: Any, request_for: Any, subtests: pytest.Subtests
+) -> None:
+    for on, failed, wanted in (
+        (None, False, 2),
+        (None, True, 0),
+        (["failed"], False, 0),
+        (["failed"], True, 2),
+        (["completed", "failed"], True, 2),
+        ([], False, 0),
+    ):
+        with subtests.test(on=on, failed=failed):
+            harness = new_harness(robot(TWO_HOOKS if on is None else TWO_HOOKS | {"on": on}))
+            await harness.deliver(request_for(context=request_for().context.model_copy(update={"failed": failed})))
+            assert len(harness.webhook.sent) == wanted
+            assert len(harness.published("delivery.completed")) == 1
+
+
 def test_a_request_has_no_channels(request_for: Any) -> None:  # DC-01, DC-02, DEC-32
     assert "channels" not in DeliveryRequestedV1.model_fields
     assert not hasattr(request_for(channels=["email"]), "channels")

@@ -1,5 +1,6 @@
 """Delivery preferences: channels, each with several targets. Set by the owner, never by an agent."""
 
+from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -108,21 +109,34 @@ class Channels(Part):
     notify: NotifyPreference | None = Field(default=None, description="notifications to subscribers of a channel")
 
 
+class RunEnd(StrEnum):
+    """The end of a run that its targets are to hear of."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
 class DeliveryPreferences(Part):
     """`{preferences: {…}}`; the short form `{type, opts}` is accepted and converted."""
 
     preferences: Channels = Field(default=Channels(), description="the long form: channels with their targets")
+    on: list[RunEnd] = Field(
+        default=[RunEnd.COMPLETED],
+        max_length=2,
+        description="completed: a result is delivered; failed: why a run failed goes to the same targets",
+    )
 
     @model_validator(mode="before")
     @classmethod
     def _short_form(cls, raw: Any) -> Any:
         if isinstance(raw, dict) and "type" in raw:
-            kind, unknown = raw["type"], [str(key) for key in raw if key not in ("type", "opts")]
+            kind, unknown = raw["type"], [str(key) for key in raw if key not in ("type", "opts", "on")]
             if kind not in tuple(Channels.model_fields):
                 raise ValueError(f"expected type email, webhook, process or notify, not {kind!r}")
             if unknown:
-                raise ValueError(f"expected only type and opts in the short form, not also {', '.join(unknown)}")
-            return {"preferences": {kind: {"enabled": True, "targets": [raw.get("opts") or {}]}}}
+                raise ValueError(f"expected only type, opts and on in the short form, not also {', '.join(unknown)}")
+            ends = {"on": raw["on"]} if "on" in raw else {}
+            return {"preferences": {kind: {"enabled": True, "targets": [raw.get("opts") or {}]}}} | ends
         return raw
 
     def event_values(self, data: Json) -> dict[str, str]:

@@ -12,7 +12,7 @@ from executor.domain import activities
 from executor.domain.activities import Seen
 from executor.domain.calls.asked import AskedCall
 from executor.domain.conversation.messages import Texts
-from executor.domain.delivery_request import delivery_request
+from executor.domain.delivery_request import delivery_request, failure_request
 from executor.domain.outcomes import Outcome, StepDelayed, StepFailed
 from executor.domain.run import Run, Signal
 from executor.domain.situation import wording
@@ -86,6 +86,8 @@ class EventPublisher:
             quarantined=[FailedResult(**dict(each)) for each in execution.quarantine[:QUARANTINED]],
         )
         await self._publish(run, catalog.EXECUTION_FINISHED, fact)
+        if failure := failure_request(run):
+            await self._publish(run, catalog.DELIVERY_REQUESTED, failure, step="failure")
         await self._observe(run, activities.of_end(run))
         self.on_end(run)
 

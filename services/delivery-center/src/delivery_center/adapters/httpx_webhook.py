@@ -30,7 +30,7 @@ EXCERPT_S = 1.0
 """How long to wait for the body of a response: its status alone decides."""
 
 GONE = 410
-RARE = ("released_by", "trigger_id")
+RARE = ("failed", "released_by", "trigger_id")
 """Left out of the context where there is none, so that a body stays the same at every attempt."""
 
 
@@ -150,8 +150,8 @@ def _without(secrets: Iterable[str], excerpt: str) -> str:
 def payload(outgoing: OutgoingMessage) -> str:
     """The body, the same at every attempt."""
     created = outgoing.created_at.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    notice = outgoing.notice
-    type, data = ("delivery.completed", _result(outgoing)) if notice is None else (notice.kind, _notice(notice))
+    notice, result = outgoing.notice, "run.failed" if outgoing.context.failed else "delivery.completed"
+    type, data = (result, _result(outgoing)) if notice is None else (notice.kind, _notice(notice))
     return json.dumps({"type": type, "timestamp": created, "data": data}, ensure_ascii=False)
 
 

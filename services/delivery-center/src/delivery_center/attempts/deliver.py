@@ -27,6 +27,7 @@ from rota_contracts.envelope import Event
 from rota_contracts.messages.delivery import DeliveryRequestedV1, Permission
 from rota_contracts.messages.delivery_log import TargetState
 from rota_contracts.messages.trigger import ExecutorMode
+from rota_contracts.robots.preferences import RunEnd
 from rota_contracts.robots.robot import Robot
 
 WHILE_PAUSED_S = 2.0
@@ -82,7 +83,8 @@ class Deliver:
         """The delivery before anything is done."""
         request = event.data
         targets: list[Target] = []
-        if robot is not None and not robot.deleted:
+        end = RunEnd.FAILED if request.context.failed else RunEnd.COMPLETED
+        if robot is not None and not robot.deleted and end in robot.robot_config.delivery.on:
             preferences, values = robot.robot_config.delivery, request.event_values
             targets = expand(preferences, request_id=request.request_id, team=robot.team_id, event_values=values)
         return Delivery(

@@ -1,9 +1,12 @@
-"""The request to deliver a run's result: its content, and where it comes from."""
+"""The request to deliver a run's result, or why it failed: its content, and where it comes from."""
 
 from executor.domain.run import Run
+from rota_contracts.ids import derived_id
 from rota_contracts.messages.delivery import DeliveryContent, DeliveryContext, DeliveryRequestedV1, EventOrigin
-from rota_contracts.messages.execution import TaskStatus
+from rota_contracts.messages.execution import ExecStatus, TaskStatus, excerpt
+from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import TriggerInput
+from rota_contracts.robots.preferences import RunEnd
 
 
 def delivery_request(run: Run, request_id: str) -> DeliveryRequestedV1:
@@ -12,8 +15,30 @@ def delivery_request(run: Run, request_id: str) -> DeliveryRequestedV1:
     return request_of(run, request_id, run.execution.content, score=_lowest_score(run))
 
 
+def failure_id(run: Run) -> str:
+    return derived_id("failure", run.id)
+
+
+def failure_request(run: Run) -> DeliveryRequestedV1 | None:
+    """Why a run failed, if its targets are to hear of that, and got no result of it."""
+    execution, config = run.execution, run.robot.robot_config
+    if execution.status is not ExecStatus.FAILED or execution.delivery is not None:
+        return None
+    if RunEnd.FAILED not in config.delivery.on:
+        return None
+    role, error = config.identity.role, execution.error or "no reason is known"
+    content = DeliveryContent(summary=excerpt(f"{role}: a run failed"), body=Text(inline=error))
+    return request_of(run, failure_id(run), content, score=None, failed=True)
+
+
 def request_of(
-    run: Run, request_id: str, content: DeliveryContent, *, score: float | None, released_by: str | None = None
+    run: Run,
+    request_id: str,
+    content: DeliveryContent,
+    *,
+    score: float | None,
+    released_by: str | None = None,
+    failed: bool = False,
 ) -> DeliveryRequestedV1:
     execution = run.execution
     return DeliveryRequestedV1(
@@ -29,6 +54,7 @@ def request_of(
             trigger_id=execution.trigger.trigger_id,
             event=_event(execution.trigger.input),
             score=score,
+            failed=failed,
             released_by=released_by,
         ),
         executor_mode=execution.executor_mode,

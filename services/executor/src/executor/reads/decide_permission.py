@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from executor.domain import quarantine
+from executor.domain.delivery_request import failure_id
 from executor.domain.signals import control
 from executor.ports import Runs
 from rota_common.clock import Clock
@@ -18,12 +19,13 @@ class DecidePermission:
     clock: Clock
 
     async def __call__(self, request: MayDeliver) -> DeliveryPermission:
-        """Signals in the inbox count already. An execution that failed has nothing to deliver, but for results that a
-        person released."""
+        """Signals in the inbox count already. An execution that failed has nothing to deliver, but why it
+        failed, and results that a person released."""
         run = await self.runs.find(request.execution_id)
         if run is None or run.execution.team_id != request.team_id:
             return DeliveryPermission(leave=Permission.DENY, reason=f"there is no execution {request.execution_id}")
-        if quarantine.released(run, request.request_id):
+        failed = run.execution.status is ExecStatus.FAILED and request.request_id == failure_id(run)
+        if failed or quarantine.released(run, request.request_id):
             return DeliveryPermission(leave=Permission.ALLOW)
         run = control.apply_signals(run, now=self.clock())
         if run.cancelled is not None or run.execution.status is ExecStatus.CANCELLED:

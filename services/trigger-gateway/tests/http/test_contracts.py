@@ -1,5 +1,7 @@
 """The contracts as the gateway publishes them: for programs outside, without a key."""
 
+import re
+
 from jsonschema import Draft202012Validator
 
 from rota_contracts.catalog import FEED
@@ -16,6 +18,14 @@ async def test_the_index_links_the_contracts(empty: Gateway) -> None:
     links = (await empty.http.get("/")).json()["links"]
     for name in ("asyncapi", "schemas"):
         assert (await empty.http.get(links[name])).status_code == 200
+
+
+async def test_the_pages_of_the_api_load_nothing_from_elsewhere(empty: Gateway) -> None:
+    for page in ("/docs", "/redoc"):
+        loaded = re.findall(r'(?:src|href)="([^"]+)"', (await empty.http.get(page)).text)
+        assert len(loaded) > 1
+        assert [path for path in loaded if not path.startswith("/")] == []
+        assert [path for path in loaded if (await empty.http.get(path)).status_code != 200] == []
 
 
 async def test_the_asyncapi_document_states_the_retention_of_the_feed(empty: Gateway) -> None:  # F8

@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from fastapi import FastAPI
+from fastapi_offline import FastAPIOffline
 from starlette.routing import Route
 
 from trigger_gateway.http import (
@@ -72,7 +73,7 @@ def build_api(
     lifespan: Callable[[Any], AbstractAsyncContextManager[None]],
     limits: BodyLimits,
 ) -> FastAPI:
-    app = FastAPI(
+    app = FastAPIOffline(
         title="Rota: trigger-gateway",
         description="The entry point: robots and teams, webhooks, interventions, executions, live events.",
         version="1",

@@ -210,6 +210,14 @@ class Api:
         answer = await self._send("GET", "/health/ready")
         return answer.is_success, answer.json()
 
+    async def service(self) -> str:
+        """The name of the service that answers; empty if what answers isn't one."""
+        answer = await self._send("GET", "/health/live")
+        try:
+            return str(answer.json()["service"])
+        except (ValueError, KeyError, TypeError):
+            return ""
+
     async def events(self, params: dict[str, str]) -> AsyncIterator[Json]:
         """The team's live events, until the gateway ends the stream. A slow reader receives a DROPPED for lost ones."""
         try:

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 import httpx
 
 from rota.client import Api
-from rota.context import Context, context_file
+from rota.context import Context, selected
+from rota.context_files import context_file
 from rota.errors import CliError
 from rota.extras import server_extra
 from rota.findings import TIMEOUT_S, Finding, Level
@@ -57,7 +58,7 @@ async def _servers(given: Context) -> list[Finding]:
 
 
 def _context(given: Context) -> Finding:
-    path = context_file()
+    path = context_file(selected())
     if not path.exists():
         if given.url:
             return Finding("context", Level.OK, "from ROTA_* variables")

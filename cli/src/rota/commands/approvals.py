@@ -8,7 +8,7 @@ import typer
 from rota import approvals
 from rota.client import Api, Json
 from rota.errors import CliError
-from rota.output import JsonFlag, say, say_json, table
+from rota.output import JsonFlag, excerpt, say, say_json, table
 from rota.running import with_api
 
 app = typer.Typer(help="List the calls that wait for an approval, show one, or decide.", invoke_without_command=True)
@@ -38,7 +38,7 @@ def listed(
         say("No call waits for an approval.")
     else:
         rows = [
-            (one["approval_id"], one["member_id"], one["tool"], _short(one["arguments"]), one["expires_at"])
+            (one["approval_id"], one["member_id"], one["tool"], excerpt(one["arguments"], SHOWN), one["expires_at"])
             for one in found
         ]
         table(("APPROVAL", "MEMBER", "TOOL", "ARGS", "UNTIL"), rows)
@@ -121,7 +121,3 @@ def _print(decided: Json, *, json: bool) -> None:
         say_json(decided)
     else:
         say(f"{decided['approval_id']}: {decided['status']}{' already' if decided.get('repeated') else ''}")
-
-
-def _short(arguments: str) -> str:
-    return arguments if len(arguments) <= SHOWN else f"{arguments[: SHOWN - 1]}…"

@@ -9,6 +9,7 @@ from urllib.parse import quote, urlsplit
 import httpx
 from httpx_sse import SSEError, aconnect_sse
 
+from rota.connection_errors import LOOPBACK, connection_hint, connection_problem
 from rota.errors import CliError
 
 Json = dict[str, Any]
@@ -16,7 +17,6 @@ TIMEOUT_S = 15.0
 REPLAY_TIMEOUT_S = 45.0
 PAGE_SIZE = 100
 DROPPED = "rota.dropped"
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class ApiError(CliError):
@@ -266,10 +266,7 @@ class Api:
 
 
 def _unreachable(url: str, error: Exception) -> CliError:
-    return CliError(
-        f"no answer from {url}: {error or type(error).__name__}",
-        hint="is it running? Start it with `rota up`, set ROTA_URL to another address, or run `rota doctor`",
-    )
+    return CliError(connection_problem(url, error), hint=connection_hint(url))
 
 
 def _refused(answer: httpx.Response) -> ApiError:

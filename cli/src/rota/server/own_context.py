@@ -6,7 +6,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from rota import context, context_files
-from rota.client import LOOPBACK, Api
+from rota.client import Api
+from rota.connection_errors import LOOPBACK
 from rota.context import Context
 from rota.errors import CliError
 

@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import httpx
 from httpx_sse import SSEError, aconnect_sse
 
-from rota.connection_errors import LOOPBACK, connection_hint, connection_problem
+from rota.connection_errors import connection_hint, connection_problem, is_loopback
 from rota.errors import CliError
 
 Json = dict[str, Any]
@@ -35,9 +35,8 @@ class Api:
         self._team = f"/v1/teams/{team}"
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         # A proxy from the environment is not for loopback.
-        outside = urlsplit(url).hostname not in LOOPBACK
         self._http = httpx.AsyncClient(
-            base_url=url, headers=headers, timeout=TIMEOUT_S, transport=transport, trust_env=outside
+            base_url=url, headers=headers, timeout=TIMEOUT_S, transport=transport, trust_env=not is_loopback(url)
         )
 
     async def __aenter__(self) -> Self:
@@ -206,17 +205,13 @@ class Api:
         return await self._json("POST", f"/v1/hooks/{team}/{source}", content=body, headers=headers)
 
     async def ready(self) -> tuple[bool, Json]:
-        """Whether the gateway is ready, and its readiness report."""
+        """Whether the gateway is ready, and its readiness report; empty if what answers isn't a gateway."""
         answer = await self._send("GET", "/health/ready")
-        return answer.is_success, answer.json()
+        return answer.is_success, _object(answer)
 
     async def service(self) -> str:
         """The name of the service that answers; empty if what answers isn't one."""
-        answer = await self._send("GET", "/health/live")
-        try:
-            return str(answer.json()["service"])
-        except (ValueError, KeyError, TypeError):
-            return ""
+        return str(_object(await self._send("GET", "/health/live")).get("service", ""))
 
     async def events(self, params: dict[str, str]) -> AsyncIterator[Json]:
         """The team's live events, until the gateway ends the stream. A slow reader receives a DROPPED for lost ones."""
@@ -263,6 +258,15 @@ class Api:
             return await self._http.request(method, path, **request)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise _unreachable(self.url, error) from error
+
+
+def _object(answer: httpx.Response) -> Json:
+    """The JSON object of the body; empty if it is anything else."""
+    try:
+        body = answer.json()
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}
 
 
 def _unreachable(url: str, error: Exception) -> CliError:

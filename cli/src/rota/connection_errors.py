@@ -21,6 +21,13 @@ def address(url: str) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
+def is_loopback(url: str) -> bool:
+    try:
+        return urlsplit(url).hostname in LOOPBACK
+    except ValueError:
+        return False
+
+
 def connection_problem(url: str, error: BaseException) -> str:
     """One line. The causes behind an error of a client's library say more than it does itself."""
     where = address(url)
@@ -38,11 +45,7 @@ def connection_problem(url: str, error: BaseException) -> str:
 
 
 def connection_hint(url: str) -> str:
-    try:
-        here = urlsplit(url).hostname in LOOPBACK
-    except ValueError:
-        here = False
-    start = "start Rota here with `rota up`" if here else "start Rota there"
+    start = "start Rota here with `rota up`" if is_loopback(url) else "start Rota there"
     other = "choose another address with ROTA_URL or `rota context use NAME`"
     return f"{start}, or {other}; `rota doctor` shows what is missing"
 

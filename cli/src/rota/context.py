@@ -22,6 +22,9 @@ VARIABLES = {
     "nats_ca_file": "ROTA_NATS_CA_FILE",
 }
 
+SERVERS = ("nats_url", "mongo_url", "nats_config", "nats_ca_file")
+"""Those of a file are of no use for a Rota at another address."""
+
 
 @dataclass(frozen=True)
 class Context:
@@ -75,8 +78,18 @@ def selected(environ: Mapping[str, str] = os.environ) -> str:
 def load(environ: Mapping[str, str] = os.environ) -> Context:
     """The fields of the context in use, each overridden by its variable. CliError when its file is unreadable."""
     from_file = context_files.read(selected(environ))
+    if (url := environ.get(VARIABLES["url"])) and not same_address(url, from_file.get("url", "")):
+        from_file = {name: value for name, value in from_file.items() if name not in SERVERS}
     values = {name: environ.get(variable) or from_file.get(name, "") for name, variable in VARIABLES.items()}
     return Context(**values)
+
+
+def same_address(url: str, other: str) -> bool:
+    return _plain(url) == _plain(other)
+
+
+def _plain(url: str) -> str:
+    return url.rstrip("/").replace("//localhost", "//127.0.0.1")
 
 
 def saved(name: str) -> Context:

@@ -3,11 +3,10 @@
 import asyncio
 from itertools import count
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from rota import context, context_files
 from rota.client import Api
-from rota.connection_errors import LOOPBACK
+from rota.connection_errors import is_loopback
 from rota.context import Context
 from rota.errors import CliError
 
@@ -55,4 +54,4 @@ async def answers(url: str) -> bool:
 async def _taken(name: str) -> bool:
     """A context elsewhere is never replaced, one on this machine only when its Rota has stopped."""
     url = context.saved(name).url
-    return bool(url) and (urlsplit(url).hostname not in LOOPBACK or await answers(url))
+    return bool(url) and (not is_loopback(url) or await answers(url))

@@ -270,7 +270,7 @@ def _object(answer: httpx.Response) -> Json:
 
 
 def _unreachable(url: str, error: Exception) -> CliError:
-    return CliError(connection_problem(url, error), hint=connection_hint(url))
+    return CliError(connection_problem(url, error), hint=f"{connection_hint(url)}; `rota doctor` shows what is missing")
 
 
 def _refused(answer: httpx.Response) -> ApiError:

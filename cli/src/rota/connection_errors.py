@@ -47,7 +47,7 @@ def connection_problem(url: str, error: BaseException) -> str:
 def connection_hint(url: str) -> str:
     start = "start Rota here with `rota up`" if is_loopback(url) else "start Rota there"
     other = "choose another address with ROTA_URL or `rota context use NAME`"
-    return f"{start}, or {other}; `rota doctor` shows what is missing"
+    return f"{start}, or {other}"
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from rota.client import Api, Json
-from rota.connection_errors import connection_problem
+from rota.connection_errors import connection_hint, connection_problem
 from rota.context import Context, selected
 from rota.context_files import context_file
 from rota.doctor_elsewhere import check_services, from_report, is_elsewhere
@@ -87,7 +87,7 @@ async def _gateway(given: Context) -> tuple[Finding, Json | None]:
         async with Api(given.url, given.team or "-", key=given.admin_key or given.api_key) as api:
             ready, report = await api.ready()
     except CliError as error:
-        return Finding("gateway", Level.MISSING, error.what, error.hint), None
+        return Finding("gateway", Level.MISSING, error.what, connection_hint(given.url)), None
     if "ready" not in report:
         problem = f"what answers at {given.url} is not Rota"
         return Finding("gateway", Level.MISSING, problem, "correct ROTA_URL, or `rota context use NAME`"), None

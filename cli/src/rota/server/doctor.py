@@ -37,16 +37,22 @@ async def check_nats(given: Context) -> list[Finding]:
     """The server and every service but the gateway: a consumer shows whether its service pulls messages."""
     url, config = given.nats_url, given.nats_config
     shown, key = without_password(url), str(Folder(Path(config)).key(OPERATOR)) if config else ""
+    seen: list[Exception] = []
+
+    async def note(error: Exception) -> None:
+        """The default prints a traceback; what `connect` raises says less than the last of these."""
+        seen.append(error)
+
     try:
         who = identity(OPERATOR, key, given.nats_ca_file)
-        options = {"connect_timeout": TIMEOUT_S, "allow_reconnect": False, "error_cb": _ignore}
+        options = {"connect_timeout": TIMEOUT_S, "allow_reconnect": False, "error_cb": note}
         client = await nats.connect(url, **options, **who)
     except (OSError, nats.errors.Error, TimeoutError, ValueError, NkeysError) as error:
         mend = (
             "start it, or correct ROTA_NATS_URL, ROTA_NATS_CONFIG (the folder of `rota nats-config`) "
             "and ROTA_NATS_CA_FILE (with TLS)"
         )
-        return [Finding("nats", Level.MISSING, connection_problem(shown, error), mend)]
+        return [Finding("nats", Level.MISSING, connection_problem(shown, [error, *seen][-1]), mend)]
     try:
         jetstream = client.jetstream(timeout=TIMEOUT_S)
         found = [Finding("nats", Level.OK, shown), *await check_streams(jetstream)]
@@ -66,10 +72,6 @@ async def check_nats(given: Context) -> list[Finding]:
     finally:
         await client.close()
     return found
-
-
-async def _ignore(_: Exception) -> None:
-    """The default prints a traceback; the error that `connect` raises says the same."""
 
 
 async def check_mongo(url: str) -> Finding:

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from cli.tests.harness import Gateway
 
-from rota import context
+from rota import context_files
 from rota.client import Api
 from rota.main import main
 
@@ -22,7 +22,8 @@ def connect(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Answer
     """Connects commands to a gateway, in the test's folder."""
 
     def to(gateway: Answer) -> None:
-        monkeypatch.setattr(context, "context_file", lambda: tmp_path / "none.json")
+        monkeypatch.setattr(context_files, "config_folder", lambda: tmp_path / "config")
+        monkeypatch.delenv("ROTA_CONTEXT", raising=False)
         monkeypatch.setattr("rota.running.Api", partial(Api, transport=httpx.MockTransport(gateway)))
         for name, value in (("ROTA_URL", "http://gateway"), ("ROTA_TEAM", "main"), ("ROTA_API_KEY", "key")):
             monkeypatch.setenv(name, value)

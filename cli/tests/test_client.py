@@ -47,6 +47,21 @@ async def test_an_unreachable_gateway_is_reported_with_what_to_do() -> None:
     async with api(refuse) as gateway:
         with pytest.raises(CliError, match="no answer from http://gateway") as caught:
             await gateway.execution("e1")
+    assert "ROTA_URL" in caught.value.hint
+
+
+async def test_a_refused_connection_is_named_with_its_port() -> None:
+    def refuse(request: httpx.Request) -> httpx.Response:
+        # As httpx and anyio raise it for a host with two addresses.
+        attempts = ExceptionGroup("attempts", [OSError("no route"), ConnectionRefusedError(111, "Connect call failed")])
+        failed = OSError("All connection attempts failed")
+        failed.__cause__ = attempts
+        raise httpx.ConnectError(str(failed), request=request) from failed
+
+    async with Api("http://localhost:8080", "main", key="", transport=httpx.MockTransport(refuse)) as gateway:
+        with pytest.raises(CliError) as caught:
+            await gateway.execution("e1")
+    assert caught.value.what == "no answer from http://localhost:8080: connection refused by localhost:8080"
     assert "rota up" in caught.value.hint
 
 

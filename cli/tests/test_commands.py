@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from rota import context
+from rota import context, context_files
 from rota.main import app, main
 
 SERVER_COMMANDS = (["up"], ["demo"], ["nats-config", "--out", "x"], ["feed-clients", "list"])
@@ -115,6 +115,7 @@ def ended(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, st
 def test_all_commands_are_there() -> None:
     assert set(EVERY) == {
         *("up", "demo", "apply", "validate", "listen", "trigger", "watch", "doctor", "clock"),
+        *("context", "context use", "context forget"),
         *("sources", "sources list", "sources show", "sources add", "sources add-database", "sources rotate"),
         "sources remove",
         *("secrets", "secrets list", "secrets set", "secrets remove", "secrets rotate-key"),
@@ -192,7 +193,7 @@ def test_the_old_name_of_feed_clients_works_and_is_hidden(capsys: pytest.Capture
 def test_an_expected_failure_ends_with_1_and_prints_what_to_do(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(context, "context_file", lambda: tmp_path / "none.json")
+    monkeypatch.setattr(context_files, "config_folder", lambda: tmp_path)
     for variable in context.VARIABLES.values():
         monkeypatch.delenv(variable, raising=False)
     code, out, err = ended(["robots"], capsys)
@@ -214,9 +215,10 @@ def test_clients_run_without_the_extra_and_the_others_name_it(tmp_path: Path) ->
     assert done.returncode == 0, done.stderr
     ends = {" ".join(words): json.loads(line) for words, line in zip(lines, done.stdout.splitlines(), strict=True)}
     assert [name for name, (code, _) in ends.items() if "--help" in name and code] == []
+    refused = "no answer from http://127.0.0.1:9: connection refused by 127.0.0.1:9"
     for words in clients:
         code, printed = ends[" ".join(words)]
-        assert (code, "no answer from http://127.0.0.1:9" in printed) == (1, True), printed
+        assert (code, refused in printed) == (1, True), printed
     for words in SERVER_COMMANDS:
         code, printed = ends[" ".join(words)]
         assert (code, "pip install 'rota[server]'" in printed) == (1, True), printed

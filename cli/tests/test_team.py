@@ -22,6 +22,7 @@ def test_teams_are_listed_and_one_is_created_with_the_admin_key(
     code, out, _ = command("teams", "create", "beta", "--name", "Beta", "--use")
     assert (code, out.splitlines()[1]) == (0, "secret-1")
     assert gateway.asked[-1] == ("/v1/teams", {"team_id": "beta", "name": "Beta"})
+    assert context.selected({}) == "gateway"
     saved = context.load({})
     assert (saved.url, saved.team, saved.api_key, saved.admin_key) == ("http://gateway", "beta", "secret-1", "")
 

@@ -4,11 +4,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import httpx
 from httpx_sse import SSEError, aconnect_sse
 
+from rota.connection_errors import connection_hint, connection_problem, is_loopback
 from rota.errors import CliError
 
 Json = dict[str, Any]
@@ -16,7 +17,6 @@ TIMEOUT_S = 15.0
 REPLAY_TIMEOUT_S = 45.0
 PAGE_SIZE = 100
 DROPPED = "rota.dropped"
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class ApiError(CliError):
@@ -35,9 +35,8 @@ class Api:
         self._team = f"/v1/teams/{team}"
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         # A proxy from the environment is not for loopback.
-        outside = urlsplit(url).hostname not in LOOPBACK
         self._http = httpx.AsyncClient(
-            base_url=url, headers=headers, timeout=TIMEOUT_S, transport=transport, trust_env=outside
+            base_url=url, headers=headers, timeout=TIMEOUT_S, transport=transport, trust_env=not is_loopback(url)
         )
 
     async def __aenter__(self) -> Self:
@@ -206,9 +205,13 @@ class Api:
         return await self._json("POST", f"/v1/hooks/{team}/{source}", content=body, headers=headers)
 
     async def ready(self) -> tuple[bool, Json]:
-        """Whether the gateway is ready, and its readiness report."""
+        """Whether the gateway is ready, and its readiness report; empty if what answers isn't a gateway."""
         answer = await self._send("GET", "/health/ready")
-        return answer.is_success, answer.json()
+        return answer.is_success, _object(answer)
+
+    async def service(self) -> str:
+        """The name of the service that answers; empty if what answers isn't one."""
+        return str(_object(await self._send("GET", "/health/live")).get("service", ""))
 
     async def events(self, params: dict[str, str]) -> AsyncIterator[Json]:
         """The team's live events, until the gateway ends the stream. A slow reader receives a DROPPED for lost ones."""
@@ -257,11 +260,17 @@ class Api:
             raise _unreachable(self.url, error) from error
 
 
+def _object(answer: httpx.Response) -> Json:
+    """The JSON object of the body; empty if it is anything else."""
+    try:
+        body = answer.json()
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
 def _unreachable(url: str, error: Exception) -> CliError:
-    return CliError(
-        f"no answer from {url}: {error or type(error).__name__}",
-        hint="is it running? Start it with `rota up`, set ROTA_URL to another address, or run `rota doctor`",
-    )
+    return CliError(connection_problem(url, error), hint=f"{connection_hint(url)}; `rota doctor` shows what is missing")
 
 
 def _refused(answer: httpx.Response) -> ApiError:

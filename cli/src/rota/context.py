@@ -1,14 +1,15 @@
-"""The context of commands: address and keys from the file that `rota up` writes, overridden by ROTA_* variables."""
+"""The context of commands: address and keys from a file that `rota up` writes, overridden by ROTA_* variables."""
 
-import json
 import os
 from collections.abc import Mapping
+from contextvars import ContextVar, Token
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-import typer
-
+from rota import context_files
 from rota.errors import CliError
+
+NAME_VARIABLE = "ROTA_CONTEXT"
 
 VARIABLES = {
     "url": "ROTA_URL",
@@ -20,6 +21,9 @@ VARIABLES = {
     "nats_config": "ROTA_NATS_CONFIG",
     "nats_ca_file": "ROTA_NATS_CA_FILE",
 }
+
+SERVERS = ("nats_url", "mongo_url", "nats_config", "nats_ca_file")
+"""Those of a file are of no use for a Rota at another address."""
 
 
 @dataclass(frozen=True)
@@ -40,52 +44,66 @@ class Context:
         """Itself; CliError if one of these fields is empty."""
         for name in names:
             if not getattr(self, name):
-                raise CliError(
-                    f"expected {VARIABLES[name]}, or a {name} in {context_file()}: neither is set",
-                    hint="start Rota here with `rota up`, or set the variable for a Rota elsewhere",
-                )
+                hint = "start Rota here with `rota up`, or set the variable for a Rota elsewhere"
+                if known := ", ".join(context_files.names()):
+                    hint += f"; `rota context use NAME` chooses a context: {known}"
+                file = context_files.context_file(selected())
+                raise CliError(f"expected {VARIABLES[name]}, or a {name} in {file}: neither is set", hint=hint)
         return self
 
 
-def context_file() -> Path:
-    return Path(typer.get_app_dir("rota")) / "context.json"
+_chosen: ContextVar[str] = ContextVar("_chosen", default="")
+
+
+def choose(name: str) -> Token[str]:
+    """The context of this command, by the option `--context`; empty: none is chosen."""
+    return _chosen.set(name)
+
+
+def end_choice(token: Token[str]) -> None:
+    _chosen.reset(token)
+
+
+def chosen() -> str:
+    """The name that `--context` gives, or empty."""
+    return _chosen.get()
+
+
+def selected(environ: Mapping[str, str] = os.environ) -> str:
+    """The name of the context in use: by the option, by ROTA_CONTEXT, else the current one."""
+    named = chosen() or environ.get(NAME_VARIABLE, "")
+    return context_files.expected(named) if named else context_files.current()
 
 
 def load(environ: Mapping[str, str] = os.environ) -> Context:
-    """The file's fields, each overridden by its variable. CliError when the file is unreadable."""
-    from_file = _read(context_file())
+    """The fields of the context in use, each overridden by its variable. CliError when its file is unreadable."""
+    from_file = context_files.read(selected(environ))
+    if (url := environ.get(VARIABLES["url"])) and not same_address(url, from_file.get("url", "")):
+        from_file = {name: value for name, value in from_file.items() if name not in SERVERS}
     values = {name: environ.get(variable) or from_file.get(name, "") for name, variable in VARIABLES.items()}
     return Context(**values)
 
 
-def save(context: Context) -> Path:
-    """Write the file. Only its owner can read it, as it holds keys."""
-    write_private(context_file(), json.dumps(asdict(context), indent=2))
-    return context_file()
+def same_address(url: str, other: str) -> bool:
+    return _plain(url) == _plain(other)
 
 
-def forget(context: Context) -> None:
-    """Remove the file if it still refers to this Rota."""
-    if _read(context_file()).get("url") == context.url:
-        context_file().unlink(missing_ok=True)
+def _plain(url: str) -> str:
+    return url.rstrip("/").replace("//localhost", "//127.0.0.1")
 
 
-def write_private(path: Path, text: str) -> None:
-    """Replace the file atomically, with mode 0600 from its first byte on."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_suffix(".new")
-    beside.unlink(missing_ok=True)
-    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text + "\n")
-    beside.replace(path)
-
-
-def _read(path: Path) -> dict[str, str]:
-    try:
-        held = json.loads(path.read_text())
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise CliError(f"can't read {path}: {error}", hint="remove it, or restart `rota up`") from error
+def saved(name: str) -> Context:
+    """A context as its file holds it; its fields are empty if there is none."""
     known = {field.name for field in fields(Context)}
-    return {name: str(value) for name, value in held.items() if name in known} if isinstance(held, dict) else {}
+    return Context(**{field: value for field, value in context_files.read(name).items() if field in known})
+
+
+def save(context: Context, name: str) -> Path:
+    """Write the file of this name. Only its owner can read it, as it holds keys."""
+    return context_files.write(name, asdict(context))
+
+
+def forget(context: Context, name: str) -> None:
+    """Remove the file of this name if it still refers to this Rota."""
+    if saved(name).url == context.url:
+        context_files.forget(name)

@@ -4,32 +4,45 @@ import asyncio
 import platform
 import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from urllib.parse import urlsplit
 
 import httpx
 
-from rota.client import Api
-from rota.context import Context, context_file
+from rota.client import Api, Json
+from rota.connection_errors import connection_hint, connection_problem
+from rota.context import Context, selected
+from rota.context_files import context_file
+from rota.doctor_elsewhere import check_services, from_report, is_elsewhere
 from rota.errors import CliError
 from rota.extras import server_extra
 from rota.findings import TIMEOUT_S, Finding, Level
 
+QDRANT_INSIDE = Finding("qdrant", Level.OK, "inside the process, in the data folder")
+NO_SMTP = Finding("smtp", Level.NOTE, "no mail server", "set ROTA_SMTP_URL or `rota up --smtp-url smtp://host:port`")
 MODEL_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 
 
 async def run_checks(given: Context, environ: Mapping[str, str]) -> list[Finding]:
-    """The findings, from this machine's programs to the services behind them."""
-    return [
-        _python(),
-        *_programs(given),
-        _context(given),
-        *([await _gateway(given)] if given.url else []),
-        *await _servers(given),
-        await _qdrant(environ),
-        _model(environ),
-        await _smtp(environ),
-    ]
+    """The findings: of a Rota elsewhere by its API and the servers that variables name, else of this machine, from its
+    programs to the services behind them."""
+    gateway, report = await _gateway(given) if given.url else (None, None)
+    head = [_context(given), *([gateway] if gateway else [])]
+    servers = await _guarded("servers", _servers(given))
+    qdrant, smtp = await _guarded("qdrant", _qdrant(environ)), await _guarded("smtp", _smtp(environ))
+    if is_elsewhere(given, answered=report is not None):
+        services = [] if report is None else await _guarded("services", check_services(given))
+        return [*head, *from_report(report or {}), *services, *servers, *qdrant, *smtp]
+    inside = [*servers, *(qdrant or [QDRANT_INSIDE]), _model(environ), *(smtp or [NO_SMTP])]
+    return [_python(), *_programs(given), *head, *inside]
+
+
+async def _guarded(part: str, check: Awaitable[list[Finding]]) -> list[Finding]:
+    try:
+        return await check
+    except Exception as error:  # whatever it is, the answer is "missing, because of this"
+        mend = "correct the setting that it names, or report it as a bug"
+        return [Finding(part, Level.MISSING, f"the check failed: {type(error).__name__} {error}".rstrip(), mend)]
 
 
 def _python() -> Finding:
@@ -57,7 +70,7 @@ async def _servers(given: Context) -> list[Finding]:
 
 
 def _context(given: Context) -> Finding:
-    path = context_file()
+    path = context_file(selected())
     if not path.exists():
         if given.url:
             return Finding("context", Level.OK, "from ROTA_* variables")
@@ -68,32 +81,34 @@ def _context(given: Context) -> Finding:
     return Finding("context", Level.OK, f"{path}: team {given.team or '?'} at {given.url or '?'}")
 
 
-async def _gateway(given: Context) -> Finding:
+async def _gateway(given: Context) -> tuple[Finding, Json | None]:
+    """The finding, and the readiness report; None if no Rota answers."""
     try:
         async with Api(given.url, given.team or "-", key=given.admin_key or given.api_key) as api:
-            ready, answer = await api.ready()
-    except (CliError, ValueError) as error:
-        return Finding("gateway", Level.MISSING, str(error), "start it with `rota up`, or correct ROTA_URL")
+            ready, report = await api.ready()
+    except CliError as error:
+        return Finding("gateway", Level.MISSING, error.what, connection_hint(given.url)), None
+    if "ready" not in report:
+        problem = f"what answers at {given.url} is not Rota"
+        return Finding("gateway", Level.MISSING, problem, "correct ROTA_URL, or `rota context use NAME`"), None
     if ready:
-        return Finding("gateway", Level.OK, f"ready at {given.url}")
-    return Finding(
-        "gateway",
-        Level.MISSING,
-        f"not ready: {answer.get('problems', 'its log says why')}",
-        "check the part that is named",
-    )
+        return Finding("gateway", Level.OK, f"ready at {given.url}"), report
+    problem = f"not ready: {report.get('problems', 'its log says why, and so does `rota doctor` with a key')}"
+    return Finding("gateway", Level.MISSING, problem, "check the part that is named"), report
 
 
-async def _qdrant(environ: Mapping[str, str]) -> Finding:
+async def _qdrant(environ: Mapping[str, str]) -> list[Finding]:
+    """Nothing if no server is named."""
     url = environ.get("ROTA_QDRANT_URL", "")
     if not url:
-        return Finding("qdrant", Level.OK, "inside the process, in the data folder")
+        return []
     try:
         async with httpx.AsyncClient(timeout=TIMEOUT_S) as http:
             (await http.get(f"{url.rstrip('/')}/readyz")).raise_for_status()
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        return Finding("qdrant", Level.MISSING, f"{url}: {error!r}", "start it, or correct ROTA_QDRANT_URL")
-    return Finding("qdrant", Level.OK, url)
+        problem = connection_problem(url, error)
+        return [Finding("qdrant", Level.MISSING, problem, "start it, or correct ROTA_QDRANT_URL")]
+    return [Finding("qdrant", Level.OK, url)]
 
 
 def _model(environ: Mapping[str, str]) -> Finding:
@@ -108,12 +123,11 @@ def _model(environ: Mapping[str, str]) -> Finding:
     return Finding("model", Level.OK, f"connector {connector}")
 
 
-async def _smtp(environ: Mapping[str, str]) -> Finding:
+async def _smtp(environ: Mapping[str, str]) -> list[Finding]:
+    """Nothing if no server is named."""
     url = environ.get("ROTA_SMTP_URL", "")
     if not url:
-        return Finding(
-            "smtp", Level.NOTE, "no mail server", "set ROTA_SMTP_URL or `rota up --smtp-url smtp://host:port`"
-        )
+        return []
     parts = urlsplit(url)
     port = parts.port or {"smtps": 465}.get(parts.scheme, 25)
     try:
@@ -121,6 +135,6 @@ async def _smtp(environ: Mapping[str, str]) -> Finding:
         _, writer = await asyncio.wait_for(opening, TIMEOUT_S)
         writer.close()
     except (OSError, TimeoutError) as error:
-        problem = f"no answer from {parts.hostname}:{port}: {error!r}"
-        return Finding("smtp", Level.MISSING, problem, "correct ROTA_SMTP_URL")
-    return Finding("smtp", Level.OK, f"{parts.hostname}:{port}")
+        problem = connection_problem(f"smtp://{parts.hostname}:{port}", error)
+        return [Finding("smtp", Level.MISSING, problem, "correct ROTA_SMTP_URL")]
+    return [Finding("smtp", Level.OK, f"{parts.hostname}:{port}")]

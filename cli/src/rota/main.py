@@ -2,15 +2,18 @@
 
 import sys
 from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
+from rota import context as contexts
 from rota.commands import (
     apply,
     approvals,
     attachments,
     audit,
     clock,
+    context,
     control,
     dead,
     deliveries,
@@ -59,6 +62,20 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+@app.callback()
+def options(
+    at: typer.Context,
+    context: Annotated[
+        str,
+        typer.Option(help="Act on this context's Rota, as in `rota context`. Default: ROTA_CONTEXT, else the current."),
+    ] = "",
+) -> None:
+    token = contexts.choose(context)
+    at.call_on_close(lambda: contexts.end_choice(token))
+
+
 for group in (
     up,
     demo,
@@ -80,6 +97,7 @@ replay_deliveries.register(deliveries.app)
 retry_deliveries.register(deliveries.app)
 retry_executions.register(executions.app)
 for name, commands in (
+    ("context", context.app),
     ("robots", robots.app),
     ("teams", teams.app),
     ("members", members.app),

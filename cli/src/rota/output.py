@@ -10,19 +10,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from rota import table_layout
 from rota.errors import CliError
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
-PIPE_WIDTH = 160
-"""Columns without a terminal."""
-
 
 def console(*, stderr: bool = False) -> Console:
-    """A console for the current stream: colours and its real width only on a terminal."""
-    stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else PIPE_WIDTH
-    return Console(file=stream, width=width, highlight=False)
+    """A console for the current stream: colours only on a terminal."""
+    return Console(file=sys.stderr if stderr else sys.stdout, highlight=False, emoji=False)
 
 
 def say(text: str, *, style: str = "") -> None:
@@ -41,12 +37,29 @@ def say_json(value: Any) -> None:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    drawn = Table(box=None, header_style="bold", pad_edge=False)
-    for column in columns:
-        drawn.add_column(column, overflow="fold")
-    for row in rows:
-        drawn.add_row(*(escape("" if cell is None else str(cell)) for cell in row))
-    console().print(drawn)
+    """Print a table. A program that reads it gets each row as one line; in a terminal, texts wrap and ids don't."""
+    cells = [["" if cell is None else str(cell) for cell in row] for row in rows]
+    everything = [list(columns), *cells]
+    if not sys.stdout.isatty():
+        for line in table_layout.lines(everything):
+            say(line)
+        return
+    screen = console()
+    if widths := table_layout.fit(everything, screen.width):
+        drawn = Table(box=None, header_style="bold", pad_edge=False, padding=(0, table_layout.GAP, 0, 0))
+        for column, width in zip(columns, widths, strict=True):
+            drawn.add_column(escape(column), width=width, overflow="fold")
+        for row in cells:
+            drawn.add_row(*map(escape, row))
+        screen.print(drawn)
+        return
+    for line in table_layout.records(columns, cells):
+        say(line)
+
+
+def excerpt(text: str, limit: int) -> str:
+    """The beginning of a long text for a terminal; all of it for a program."""
+    return text if len(text) <= limit or not sys.stdout.isatty() else f"{text[: limit - 1]}…"
 
 
 def print_error(error: CliError) -> None:

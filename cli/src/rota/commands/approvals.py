@@ -8,15 +8,16 @@ import typer
 from rota import approvals
 from rota.client import Api, Json
 from rota.errors import CliError
-from rota.output import JsonFlag, say, say_json, table
+from rota.output import JsonFlag, excerpt, say, say_json, table
 from rota.running import with_api
+from rota.short_ids import APPROVAL, EXECUTION, whole_id
 
 app = typer.Typer(help="List the calls that wait for an approval, show one, or decide.", invoke_without_command=True)
 
 ANSWERS = {"y": "approve", "n": "deny", "a": "always"}
 SHOWN = 60
 
-ApprovalId = Annotated[str, typer.Argument(metavar="ID", help="The approval, as in `rota approvals`.")]
+ApprovalId = Annotated[str, typer.Argument(metavar="ID", help="As in `rota approvals`, or its first characters.")]
 Note = Annotated[str, typer.Option(help="For the robot and the audit: why.")]
 
 
@@ -30,6 +31,7 @@ def listed(
     """List the calls that wait for an approval, the oldest first."""
     if context.invoked_subcommand is not None:
         return
+    execution = whole_id(EXECUTION, execution)
     filters = {name: value for name, value in (("member_id", member), ("execution_id", execution)) if value}
     found = with_api(lambda api: approvals.waiting(api, filters))
     if json:
@@ -38,7 +40,7 @@ def listed(
         say("No call waits for an approval.")
     else:
         rows = [
-            (one["approval_id"], one["member_id"], one["tool"], _short(one["arguments"]), one["expires_at"])
+            (one["approval_id"], one["member_id"], one["tool"], excerpt(one["arguments"], SHOWN), one["expires_at"])
             for one in found
         ]
         table(("APPROVAL", "MEMBER", "TOOL", "ARGS", "UNTIL"), rows)
@@ -47,6 +49,7 @@ def listed(
 @app.command(epilog="Example: `rota approvals show 6d1c6a77…`")
 def show(approval: ApprovalId, json: JsonFlag = False) -> None:
     """Show a call with its arguments, decided or not."""
+    approval = whole_id(APPROVAL, approval)
     found = with_api(lambda api: approvals.read(api, approval))
     if json:
         say_json(found)
@@ -81,6 +84,8 @@ def decide_one_by_one(
         hint = "`rota approvals approve ID` and `rota approvals deny ID` decide without a prompt"
         raise CliError("expected a terminal: this command asks about each call", hint=hint)
 
+    approval = whole_id(APPROVAL, approval)
+
     async def find(api: Api) -> list[Json]:
         return [await approvals.read(api, approval)] if approval else await approvals.waiting(api, {})
 
@@ -98,6 +103,7 @@ def decide_one_by_one(
 
 def _decide(approval: str, decision: str, note: str, *, json: bool) -> None:
     """The arguments that are shown are those that are decided about."""
+    approval = whole_id(APPROVAL, approval)
     shown = with_api(lambda api: approvals.read(api, approval))
     if not json:
         _show(shown)
@@ -121,7 +127,3 @@ def _print(decided: Json, *, json: bool) -> None:
         say_json(decided)
     else:
         say(f"{decided['approval_id']}: {decided['status']}{' already' if decided.get('repeated') else ''}")
-
-
-def _short(arguments: str) -> str:
-    return arguments if len(arguments) <= SHOWN else f"{arguments[: SHOWN - 1]}…"

@@ -7,6 +7,7 @@ import typer
 
 from rota.output import JsonFlag, say, say_json
 from rota.running import with_api
+from rota.short_ids import EXECUTION, whole_id
 from rota_contracts.messages.control import ControlAction
 
 HELP = {
@@ -24,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 def _command(action: ControlAction) -> Callable[..., None]:
     def control(
-        execution: Annotated[str, typer.Argument(help="One run, as in `rota executions`.")] = "",
+        execution: Annotated[str, typer.Argument(help="A run as in `rota executions`, or its first characters.")] = "",
         robot: Annotated[str, typer.Option(help="All runs of this robot, by its member_id.")] = "",
         team: Annotated[bool, typer.Option("--team", help="All runs of the team.")] = False,
         reason: Annotated[str, typer.Option(help="The reason; recorded with each run.")] = "",
@@ -32,6 +33,7 @@ def _command(action: ControlAction) -> Callable[..., None]:
     ) -> None:
         if [bool(execution), bool(robot), team].count(True) != 1:
             raise typer.BadParameter(f"expected one to {action}: EXECUTION, --robot MEMBER or --team")
+        execution = whole_id(EXECUTION, execution)
         what = f"/executions/{execution}" if execution else f"/robots/{robot}" if robot else ""
         result = with_api(lambda api: api.control(what, action.value, reason))
         if json:

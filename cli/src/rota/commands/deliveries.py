@@ -10,6 +10,7 @@ from rota.output import JsonFlag, say, say_json, table
 from rota.report_delivery import deliveries as report
 from rota.running import with_api
 from rota.selection import parameters
+from rota.short_ids import DELIVERY, EXECUTION, whole_id
 from rota.timestamps import parse_past, utc_time
 from rota_contracts.messages.delivery import DeliveryReply
 from rota_contracts.messages.delivery_log import DeliveryPage, DeliveryState, DeliverySummary, TargetState
@@ -19,7 +20,7 @@ WHEN = "A duration, like 1h or 2d, or a time with its offset."
 
 app = typer.Typer(help="List deliveries, show one, retry or replay some.", invoke_without_command=True)
 
-RequestId = Annotated[str, typer.Argument(help="As in `rota deliveries`.")]
+RequestId = Annotated[str, typer.Argument(help="As in `rota deliveries`, or its first characters.")]
 Member = Annotated[str, typer.Option(help="Only this robot's.")]
 Target = Annotated[str, typer.Option(help="Only those to this target, by its id as in `rota targets`.")]
 Execution = Annotated[str, typer.Option(help="Only this run's.")]
@@ -62,6 +63,7 @@ def listed(
 @app.command(epilog="Example: `rota deliveries show 5f1e…`, the id as listed")
 def show(request_id: RequestId, json: JsonFlag = False) -> None:
     """Show one delivery: each target, and every attempt at it with the receiver's response."""
+    request_id = whole_id(DELIVERY, request_id)
     found = with_api(lambda api: delivery_log.read_delivery(api, request_id))
     if json:
         say_json(found)
@@ -75,6 +77,7 @@ def show(request_id: RequestId, json: JsonFlag = False) -> None:
 
 def query(member: str, execution: str, target: str, since: datetime | None, until: datetime | None) -> dict[str, str]:
     """The API's parameters, without those that are not given."""
+    execution = whole_id(EXECUTION, execution)
     return parameters(member_id=member, execution_id=execution, target_id=target, since=since, until=until)
 
 

@@ -8,6 +8,7 @@ from rota.client import Api, ApiError, Json
 from rota.output import JsonFlag, say, say_json, table
 from rota.report import report
 from rota.running import with_api
+from rota.short_ids import EXECUTION, whole_id
 from rota.trace import trace_lines
 from rota.trail import trail_lines
 from rota_contracts.messages.delivery import DeliveryReply
@@ -16,6 +17,8 @@ from rota_contracts.messages.run_trace import TraceReply
 from rota_contracts.messages.run_trail import TrailReply
 
 app = typer.Typer(help="List the team's runs, show one, or retry some.", invoke_without_command=True)
+
+ExecutionId = Annotated[str, typer.Argument(help="As in `rota executions`, or its first characters.")]
 
 
 @app.callback(epilog="Example: `rota executions --member lead-processor --status failed`")
@@ -54,8 +57,9 @@ def listed(
 
 
 @app.command(epilog="Example: `rota executions show 0c6f…`, the id as listed")
-def show(execution_id: Annotated[str, typer.Argument(help="As in `rota executions`.")], json: JsonFlag = False) -> None:
+def show(execution_id: ExecutionId, json: JsonFlag = False) -> None:
     """Show one run: its phases, tasks, tool uses, verdicts, interventions, deliveries and lessons."""
+    execution_id = whole_id(EXECUTION, execution_id)
 
     async def read(api: Api) -> tuple[Json, Json | None]:
         return await api.execution(execution_id), await _delivery(api, execution_id)
@@ -71,11 +75,12 @@ def show(execution_id: Annotated[str, typer.Argument(help="As in `rota execution
 
 @app.command(epilog="Example: `rota executions trail 0c6f…`, then `rota executions trail 0c6f… --step 4`")
 def trail(
-    execution_id: Annotated[str, typer.Argument(help="As in `rota executions`.")],
+    execution_id: ExecutionId,
     step: Annotated[int | None, typer.Option(min=1, help="One step by its number, with all its words.")] = None,
     json: JsonFlag = False,
 ) -> None:
     """Show what the models wrote in a run, step by step, and what was made of it; with model, tokens and seconds."""
+    execution_id = whole_id(EXECUTION, execution_id)
     found = with_api(lambda api: api.trail(execution_id, step))
     if json:
         say_json(found)
@@ -86,9 +91,11 @@ def trail(
 
 @app.command(epilog="Example: `rota executions trace 0c6f…`, the id as listed")
 def trace(
-    execution_id: Annotated[str, typer.Argument(help="As in `rota executions`.")], json: JsonFlag = False
+    execution_id: ExecutionId,
+    json: JsonFlag = False,
 ) -> None:
     """Show a run's spans as a tree: models, tools and deliveries, with time, tokens, cost and errors."""
+    execution_id = whole_id(EXECUTION, execution_id)
     found = with_api(lambda api: api.trace(execution_id))
     if json:
         say_json(found)

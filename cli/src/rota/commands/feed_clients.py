@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from rota import context
-from rota.context import write_private
+from rota.context_files import write_private
 from rota.errors import CliError
 from rota.extras import server_extra
 from rota.output import JsonFlag, say, say_json, table

@@ -9,6 +9,7 @@ from rota.client import Api, Json
 from rota.errors import CliError
 from rota.output import JsonFlag, say, say_json
 from rota.running import with_api
+from rota.short_ids import EXECUTION, whole_id
 from rota_contracts.messages.control import TaskChange
 from rota_contracts.messages.trigger import InterventionAction
 
@@ -39,6 +40,7 @@ def intervene(
 ) -> None:
     """Instruct a robot: in its current run, in its plan, or as a new run."""
     task = ({"id": task_id} if task_id else {}) | dict(_setting(each) for each in set_ or [])
+    execution = whole_id(EXECUTION, execution)
     fields = {"execution_id": execution, "goal": goal, "plan_time": plan_time, "plan_id": plan_id, "task": task}
     request: Json = {name: value for name, value in fields.items() if value} | instruction(action, message)
     print_result(with_api(lambda api: api.intervene(member, request)), json=json)
@@ -50,6 +52,8 @@ def answer(
     json: JsonFlag = False,
 ) -> None:
     """Answer the question of a waiting run."""
+
+    execution = whole_id(EXECUTION, execution)
 
     async def reply(api: Api) -> Json:
         run = await api.execution(execution)

@@ -7,7 +7,7 @@ import typer
 
 from rota.client import Api, ApiError, Json
 from rota.errors import CliError
-from rota.output import JsonFlag, say, say_json, table
+from rota.output import JsonFlag, excerpt, say, say_json, table
 from rota.running import with_api
 from rota.text_splitter import Text, read_text
 from rota_contracts.messages.memory import MAX_PARTS
@@ -121,4 +121,4 @@ async def _removed(api: Api, collection: str, entry_id: str, *, parts_from: int 
 def _row(found: Json) -> tuple[object, ...]:
     entry = found["entry"]
     text = " ".join(entry["content"].split())
-    return f"{found['score']:.2f}", entry["collection"], entry["id"], entry["title"], text[:EXCERPT]
+    return f"{found['score']:.2f}", entry["collection"], entry["id"], entry["title"], excerpt(text, EXCERPT)

@@ -7,7 +7,7 @@ import typer
 
 from rota.client import Json
 from rota.commands.intervene import instruction, print_result
-from rota.output import JsonFlag, say, say_json, table
+from rota.output import JsonFlag, excerpt, say, say_json, table
 from rota.running import with_api
 from rota.timestamps import parse_instant
 from rota_contracts.messages.plan import PlanItem
@@ -90,4 +90,4 @@ def _time_and_mode(at: datetime | None, dryrun: bool) -> Json:
 def _row(item: PlanItem) -> tuple[object, ...]:
     due = item.plan_time.isoformat(timespec="seconds") if item.plan_time else "next cycle"
     what = " ".join(" ".join(message.text().split()) for message in item.messages)
-    return item.plan_id, item.member_id, item.state.value, due, item.execution_id, what[:EXCERPT]
+    return item.plan_id, item.member_id, item.state.value, due, item.execution_id, excerpt(what, EXCERPT)

@@ -8,6 +8,7 @@ import typer
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
 from rota.selection import parameters
+from rota.short_ids import EXECUTION, QUARANTINED, whole_id
 from rota.timestamps import utc_time
 from rota_contracts.messages.quarantine import Quarantined, QuarantineDecision, QuarantinePage, QuarantineStatus
 
@@ -15,7 +16,7 @@ app = typer.Typer(
     help="List results that failed validation, show one, release or drop one.", invoke_without_command=True
 )
 
-QuarantineId = Annotated[str, typer.Argument(help="As in `rota quarantine`.")]
+QuarantineId = Annotated[str, typer.Argument(help="As in `rota quarantine`, or its first characters.")]
 Note = Annotated[str, typer.Option(help="Stored with the decision.")]
 COLUMNS = ("HELD (UTC)", "ID", "MEMBER", "EXECUTION", "SCORE", "STATUS", "TASK")
 
@@ -35,7 +36,7 @@ def listed(
     if context.invoked_subcommand is not None:
         return
     wanted: dict[str, object] = {"limit": limit, **({} if every else {"status": status.value})}
-    wanted |= parameters(member_id=member, execution_id=execution, after=after)
+    wanted |= parameters(member_id=member, execution_id=whole_id(EXECUTION, execution), after=after)
     found = with_api(lambda api: api.of_team("GET", "/quarantine", params=wanted))
     if json:
         say_json(found)
@@ -52,6 +53,7 @@ def listed(
 @app.command(epilog="Example: `rota quarantine show b7a1…`, the id as listed")
 def show(quarantine_id: QuarantineId, json: JsonFlag = False) -> None:
     """Show one result: its score, what is wrong with it, and its output."""
+    quarantine_id = whole_id(QUARANTINED, quarantine_id)
     found = with_api(lambda api: api.of_team("GET", _path(quarantine_id)))
     if json:
         say_json(found)
@@ -77,6 +79,7 @@ def drop(quarantine_id: QuarantineId, note: Note = "", json: JsonFlag = False) -
 
 
 def _decide(quarantine_id: str, decision: QuarantineDecision, note: str, *, json: bool) -> None:
+    quarantine_id = whole_id(QUARANTINED, quarantine_id)
     path = f"{_path(quarantine_id)}/{decision.value}"
     found = with_api(lambda api: api.of_team("POST", path, json={"note": note}))
     if json:

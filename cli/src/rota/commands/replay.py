@@ -6,6 +6,7 @@ import typer
 
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
+from rota.short_ids import EXECUTION, whole_id
 from rota.timestamps import utc_time
 from rota_contracts.messages.replay import Decision, ReplayReply
 
@@ -17,9 +18,11 @@ def register(app: typer.Typer) -> None:
 
 
 def replay(
-    execution_id: Annotated[str, typer.Argument(help="As in `rota executions`.")], json: JsonFlag = False
+    execution_id: Annotated[str, typer.Argument(help="As in `rota executions`, or its first characters.")],
+    json: JsonFlag = False,
 ) -> None:
     """Replay a run on its recorded answers, without side effects. Exit code 1 if a decision differs."""
+    execution_id = whole_id(EXECUTION, execution_id)
     found = with_api(lambda api: api.replay(execution_id))
     replayed = ReplayReply.model_validate(found)
     if json:

@@ -12,6 +12,7 @@ from rota.commands.deliveries import OPTIONS, Execution, Member, Since, Target, 
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
 from rota.selection import check
+from rota.short_ids import DELIVERY, whole_id
 
 EXAMPLES = "`rota deliveries replay 5f1e…`, or `rota deliveries replay --since 2h --until 1h --dry-run`"
 
@@ -54,7 +55,7 @@ def replay(
         "replay_id": replay_id or str(uuid4()),
         "dry_run": dry_run,
     }
-    request = ReplayRequest(request_id, range_, how, json)
+    request = ReplayRequest(whole_id(DELIVERY, request_id), range_, how, json)
     _print(request, with_api(lambda api: _send(api, request)))
 
 

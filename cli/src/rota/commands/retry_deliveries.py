@@ -10,6 +10,7 @@ from rota.commands.deliveries import OPTIONS, Execution, Member, Since, Target, 
 from rota.output import JsonFlag, say, say_json
 from rota.running import with_api
 from rota.selection import check
+from rota.short_ids import DELIVERY, whole_id
 
 EXAMPLES = "`rota deliveries retry 5f1e…`, or `rota deliveries retry --target 9a2b…` once a receiver is back"
 
@@ -30,6 +31,7 @@ def retry(
     """Make the next attempts of pending deliveries within seconds, under the same webhook-id."""
     range_ = query(member, execution, target, since, until)
     check(request_id, range_, what="the ID of one delivery", options=OPTIONS)
+    request_id = whole_id(DELIVERY, request_id)
     retried = with_api(lambda api: _retried(api, request_id, range_))
     if json:
         say_json({"retried": retried, "deliveries": len(retried)})

@@ -10,6 +10,7 @@ from rota.output import JsonFlag, say, say_json
 from rota.retries import Retries, retry_by_id, retry_range
 from rota.running import with_api
 from rota.selection import check, parameters
+from rota.short_ids import EXECUTION, whole_id
 from rota_contracts.messages.retry import RetryableStatus
 
 EXAMPLES = "`rota executions retry 0c6f…`, or `rota executions retry --status rejected --since 2h --dry-run`"
@@ -36,11 +37,12 @@ def retry(
     range_ = parameters(member_id=member, status=status, since=since, until=until)
     check(execution_ids or (), range_, what="the IDs of runs", options="--status, --since, --until, --member")
     how: Json = {"force": force, "dry_run": dry_run}
+    ids = [whole_id(EXECUTION, each) for each in execution_ids or ()]
     done = Retries()
 
     async def send(api: Api) -> None:
-        if execution_ids:
-            await retry_by_id(api, execution_ids, how, done)
+        if ids:
+            await retry_by_id(api, ids, how, done)
         else:
             await retry_range(api, range_, how, done)
 
@@ -48,7 +50,7 @@ def retry(
     if json:
         say_json({"dry_run": dry_run, "retried": done.retried, "refused": done.refused})
     else:
-        _print(done, dry_run=dry_run, each=bool(execution_ids) or dry_run)
+        _print(done, dry_run=dry_run, each=bool(ids) or dry_run)
     if done.refused:
         raise typer.Exit(1)
 

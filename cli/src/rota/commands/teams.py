@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import typer
 
 from rota import context as contexts
+from rota import context_files
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
 
@@ -35,19 +37,25 @@ def create(
 ) -> None:
     """Create a team and its first key, of the role owner. The key is shown only once."""
     created = with_api(lambda api: api.create_team(team, name), admin=True)
-    if use:
-        _use(team, str(created["api_key"]))
+    name = _use(team, str(created["api_key"])) if use else ""
     if json:
         say_json(created)
         return
     say(f"{created['team_id']}: created; its key, of the role owner, is shown only now:")
     say(created["api_key"])
     if use:
-        say(f"{contexts.context_file()}: the commands act for {team} now")
+        say(f"{context_files.context_file(name)}: the commands act for {team} now (context {name})")
 
 
-def _use(team: str, api_key: str) -> None:
-    """What is known of another Rota than this one isn't kept, and nothing that a variable holds but its address."""
-    url, known = contexts.load().url, contexts.load({})
-    here = known if known.url == url else contexts.Context(url=url)
-    contexts.save(replace(here, team=team, api_key=api_key))
+def _use(team: str, api_key: str) -> str:
+    """The name of the context, the current one from now on. Another Rota than the context's gets a context of its own,
+    without anything that a variable holds but its address."""
+    url, name = contexts.load().url, contexts.selected()
+    here = contexts.saved(name)
+    if here.url != url:
+        name = context_files.name_of(urlsplit(url).netloc.rpartition("@")[2])
+        known = contexts.saved(name)
+        here = known if known.url == url else contexts.Context(url=url)
+    contexts.save(replace(here, team=team, api_key=api_key), name)
+    context_files.use(name)
+    return name

@@ -8,6 +8,7 @@ from rota.client import Api
 from rota.event_format import format_event
 from rota.output import JsonFlag, say, say_json
 from rota.running import with_api
+from rota.short_ids import EXECUTION, whole_id
 
 
 def register(app: typer.Typer) -> None:
@@ -20,6 +21,8 @@ def watch(
     json: JsonFlag = False,
 ) -> None:
     """Show phases, tasks, verdicts and deliveries live, until Ctrl+C."""
+
+    execution = whole_id(EXECUTION, execution)
 
     async def follow(api: Api) -> None:
         wanted = {"member_id": member, "execution_id": execution}

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rota.client import Api, ApiError
-from rota.context import write_private
+from rota.context_files import write_private
 from rota.errors import CliError
 
 FIRST_TEAM = "main"

@@ -5,7 +5,10 @@ from pathlib import Path
 import nats
 import nats.errors
 from nats.js.errors import NotFoundError
+from nkeys import NkeysError
+from pymongo.errors import PyMongoError
 
+from rota.connection_errors import connection_problem
 from rota.context import Context
 from rota.findings import TIMEOUT_S, Finding, Level
 from rota.server.doctor_streams import check_streams
@@ -14,7 +17,7 @@ from rota_common.bus.connection import identity
 from rota_common.nats_admin.config import Folder
 from rota_common.nats_admin.permissions import OPERATOR
 from rota_common.runtime.embedded_servers import EmbeddedError, find_mongod, find_nats_server
-from rota_common.stores.mongo import OUTAGES, Mongo
+from rota_common.stores.mongo import Mongo
 from rota_contracts.catalog import SERVICES
 from rota_contracts.streams import consumers
 
@@ -34,15 +37,22 @@ async def check_nats(given: Context) -> list[Finding]:
     """The server and every service but the gateway: a consumer shows whether its service pulls messages."""
     url, config = given.nats_url, given.nats_config
     shown, key = without_password(url), str(Folder(Path(config)).key(OPERATOR)) if config else ""
+    seen: list[Exception] = []
+
+    async def note(error: Exception) -> None:
+        """The default prints a traceback; what `connect` raises says less than the last of these."""
+        seen.append(error)
+
     try:
         who = identity(OPERATOR, key, given.nats_ca_file)
-        client = await nats.connect(url, connect_timeout=TIMEOUT_S, allow_reconnect=False, **who)
-    except (OSError, nats.errors.Error, TimeoutError, ValueError) as error:
+        options = {"connect_timeout": TIMEOUT_S, "allow_reconnect": False, "error_cb": note}
+        client = await nats.connect(url, **options, **who)
+    except (OSError, nats.errors.Error, TimeoutError, ValueError, NkeysError) as error:
         mend = (
             "start it, or correct ROTA_NATS_URL, ROTA_NATS_CONFIG (the folder of `rota nats-config`) "
             "and ROTA_NATS_CA_FILE (with TLS)"
         )
-        return [Finding("nats", Level.MISSING, f"no answer from {shown}: {error!r}", mend)]
+        return [Finding("nats", Level.MISSING, connection_problem(shown, [error, *seen][-1]), mend)]
     try:
         jetstream = client.jetstream(timeout=TIMEOUT_S)
         found = [Finding("nats", Level.OK, shown), *await check_streams(jetstream)]
@@ -65,10 +75,14 @@ async def check_nats(given: Context) -> list[Finding]:
 
 
 async def check_mongo(url: str) -> Finding:
-    shown, mongo = without_password(url), Mongo(url, "admin")
+    shown = without_password(url)
+    try:
+        mongo = Mongo(url, "admin")
+    except (PyMongoError, ValueError) as error:
+        return Finding("mongodb", Level.MISSING, f"{shown}: {error}", "correct ROTA_MONGO_URL")
     try:
         hello = await mongo.client.admin.command("hello")
-    except OUTAGES as error:
+    except PyMongoError as error:
         problem = f"no answer from {shown}: {error!s:.120}"
         return Finding("mongodb", Level.MISSING, problem, "start it, or correct ROTA_MONGO_URL")
     finally:

@@ -9,12 +9,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from rota import context
+from rota import context, context_files
 from rota.context import Context
 from rota.output import say, say_json, warn
 from rota.running import run
 from rota.server.bootstrap import ensure_team, load_keys
 from rota.server.logfile import LogFile
+from rota.server.own_context import free_name, save_own
 from rota.server.stack import Stack
 from rota_common.runtime import logs
 
@@ -39,6 +40,7 @@ class UpOptions:
     smtp_url: str
     allow_private_targets: str
     secrets: Mapping[str, str] = field(repr=False)
+    context: str
     json: bool
 
     @property
@@ -62,6 +64,7 @@ def run_up(options: UpOptions) -> None:
 
 async def _up(options: UpOptions, folder: Path) -> None:
     keys = load_keys(folder, os.environ.get("ROTA_ADMIN_KEY", ""))
+    name = await free_name(options.context, folder)
     async with Stack(
         folder,
         nats_url=options.nats_url,
@@ -80,14 +83,12 @@ async def _up(options: UpOptions, folder: Path) -> None:
         keys = await ensure_team(stack.url, folder, keys)
         nats_config = str(stack.nats.path) if stack.nats else ""
         here = Context(stack.url, keys.team, keys.api_key, keys.admin_key, stack.nats_url, stack.mongo_url, nats_config)
-        context.save(here)
-        _ready(options, folder, here)
+        _ready(options, folder, here, name, current=await save_own(here, name))
         try:
             await asyncio.Event().wait()
         finally:
             _progress(options, "rota", "finishing messages in progress, then stopping")
-            if options.data is None:
-                context.forget(here)
+            context.forget(here, name)
 
 
 def _nats_port(options: UpOptions, folder: Path) -> int:
@@ -108,10 +109,11 @@ def _progress(options: UpOptions, part: str, state: str) -> None:
     say_json({"part": part, "state": state}) if options.json else say(f"{part:<9} {state}")
 
 
-def _ready(options: UpOptions, folder: Path, here: Context) -> None:
+def _ready(options: UpOptions, folder: Path, here: Context, name: str, *, current: bool) -> None:
     if options.json:
-        shown = {name: value for name, value in asdict(here).items() if not name.endswith("_key")}
-        say_json({"part": "rota", "state": "ready", "context_file": str(context.context_file())} | shown)
+        shown = {field: value for field, value in asdict(here).items() if not field.endswith("_key")}
+        own = {"context": name, "current": current, "context_file": str(context_files.context_file(name))}
+        say_json({"part": "rota", "state": "ready"} | own | shown)
         return
     data = "a temporary folder, deleted at the end (--data keeps it)" if options.data is None else str(folder)
     model = options.model
@@ -127,14 +129,26 @@ def _ready(options: UpOptions, folder: Path, here: Context) -> None:
     say(f"  mail       {mail}")
     say(f"  webhooks   to public addresses{_private(options)}")
     say(f"  secrets    {_secrets(options)}")
-    say(f"  keys       {context.context_file()} (team {here.team})")
+    say(f"  keys       {context_files.context_file(name)} (team {here.team})")
+    say(f"  context    {name}{'' if current else _not_current(name)}")
+    _next_steps("rota" if current else f"rota --context {name}", here.team)
+
+
+def _next_steps(rota: str, team: str) -> None:
     say("")
     say("In another terminal:")
-    say("  rota apply -f examples/robots/sales-assistant.yaml")
-    say('  rota trigger sales-assistant --message "Prepare for the meeting with BigCorp" --wait')
-    say("  rota watch")
-    say(f"  rota feed-clients add {here.team} my-program")
+    say(f"  {rota} apply -f examples/robots/sales-assistant.yaml")
+    say(f'  {rota} trigger sales-assistant --message "Prepare for the meeting with BigCorp" --wait')
+    say(f"  {rota} watch")
+    say(f"  {rota} feed-clients add {team} my-program")
     say("Ctrl+C stops everything.")
+
+
+def _not_current(name: str) -> str:
+    """The current context stays that of another Rota that is running."""
+    other = context_files.current()
+    uses = f"`rota --context {name} …` for one command, `rota context use {name}` for all"
+    return f"; commands act on the running Rota of the context {other}: {uses}"
 
 
 def _private(options: UpOptions) -> str:

@@ -15,7 +15,8 @@ async def until_finished(api: Api, started: Json, *, timeout: float) -> Json:
     """The execution that a trigger started, once it has finished. `started` holds its `execution_id`, and its
     `trigger_id` unless the execution was already running.
 
-    CliError when the trigger was rejected, and after `timeout` seconds, with the execution's state.
+    CliError when the trigger was rejected, when the execution asks a person a question, and after `timeout` seconds,
+    with the execution's state.
     """
     deadline, seen = time.monotonic() + timeout, "not started yet"
     while time.monotonic() < deadline:
@@ -28,12 +29,22 @@ async def until_finished(api: Api, started: Json, *, timeout: float) -> Json:
         if found is not None:
             if ExecStatus(found["status"]).over:
                 return found
+            _check_question(found)
             seen = f"{found['status']} in phase {found['phase']}"
         await asyncio.sleep(POLL_S)
     raise CliError(
         f"expected execution {started['execution_id']} to finish within {timeout:g} s: it is {seen}",
         hint=f"`rota executions show {started['execution_id']}` and `rota dead list` show more",
     )
+
+
+def _check_question(execution: Json) -> None:
+    """Waiting for an answer has no end of its own."""
+    asked, name = execution.get("question"), execution["execution_id"]
+    if asked is not None and execution["status"] == ExecStatus.WAITING:
+        raise CliError(
+            f"execution {name} waits for an answer: {asked['question']}", hint=f'`rota answer {name} "…"` answers it'
+        )
 
 
 async def _find(api: Api, started: Json) -> Json | None:

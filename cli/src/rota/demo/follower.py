@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator
 
 from rota.client import Api
@@ -9,6 +10,8 @@ from rota.demo.screen import Screen
 from rota_contracts.catalog import EXECUTION_FINISHED
 
 GRACE_S = 3
+SILENCE_S = 20.0
+"""Seconds without an event after which the screen says that the model's answer is awaited."""
 
 
 class Follower:
@@ -16,6 +19,7 @@ class Follower:
 
     def __init__(self) -> None:
         self._finished: dict[str, asyncio.Event] = {}
+        self._last = time.monotonic()
 
     async def until_shown(self, execution_id: str) -> bool:
         """Wait briefly for the last event of a finished run; False if it did not arrive."""
@@ -25,9 +29,17 @@ class Follower:
 
     async def follow(self, api: Api, screen: Screen) -> None:
         async for event in api.events({}):
+            self._last = time.monotonic()
             screen.event(event)
             if event.get("type") == EXECUTION_FINISHED.type:
                 self._of(str(event["data"]["execution_id"])).set()
+
+    async def say_what_is_awaited(self, screen: Screen) -> None:
+        while True:
+            await asyncio.sleep(SILENCE_S)
+            silent = time.monotonic() - self._last
+            if silent >= SILENCE_S:
+                screen.line(f"waiting for the model's answer, {silent:.0f} s so far")
 
     def _of(self, execution_id: str) -> asyncio.Event:
         return self._finished.setdefault(execution_id, asyncio.Event())
@@ -36,9 +48,13 @@ class Follower:
 @contextlib.asynccontextmanager
 async def following(api: Api, screen: Screen) -> AsyncIterator[Follower]:
     follower = Follower()
-    task = asyncio.create_task(follower.follow(api, screen), name="live events")
+    tasks = [
+        asyncio.create_task(follower.follow(api, screen), name="live events"),
+        asyncio.create_task(follower.say_what_is_awaited(screen), name="silence"),
+    ]
     try:
         yield follower
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from rota.demo.scenario import play
+from rota.demo.scenario import RUN_TIMEOUT_S, play
 from rota.demo.screen import Screen
 from rota.errors import CliError
 from rota.output import warn
@@ -16,8 +16,8 @@ from rota.server.logfile import LogFile, failure_reasons
 from rota_common.runtime import logs
 
 DEADLINE_S = 60
-REAL_MODEL_DEADLINE_S = 300
-"""A real model takes seconds for each of some twelve calls."""
+REAL_MODEL_DEADLINE_S = 2 * RUN_TIMEOUT_S
+"""A model on a laptop may take a minute for each of some thirty calls; the screen says what is waited for."""
 
 
 def run_demo(*, json: bool) -> bool:

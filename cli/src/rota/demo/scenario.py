@@ -36,7 +36,8 @@ SECOND_LEAD = {
 }
 SOURCE_SECRET = "LEADS_WEBHOOK_SECRET"  # noqa: S105  # the secret's name
 REHEARSAL = "rehearsal"
-RUN_TIMEOUT_S = 300
+RUN_TIMEOUT_S = 1860
+"""A little more than the longest working time of a run, after which it ends by itself."""
 
 
 @dataclass

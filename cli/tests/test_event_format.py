@@ -6,7 +6,7 @@ import pytest
 
 from rota.event_format import Event, format_event
 from rota_contracts import catalog
-from rota_contracts.messages.activity import ActivityKind, ActivityV1
+from rota_contracts.messages.activity import ActivityKind, ActivityV1, Retrying
 from rota_contracts.model import Payload
 
 AT = datetime(2026, 3, 2, 9, 14, tzinfo=UTC)
@@ -21,6 +21,21 @@ def test_the_start_of_a_phase_names_it() -> None:
     fact = ActivityV1(**WHOSE, execution_id="e", kind=ActivityKind.PHASE_STARTED, phase="goals", at=AT)
     line = format_event({"type": catalog.ACTIVITY.type, "data": fact.model_dump(mode="json")})
     assert line.split() == ["lead-processor", "▶", "phase", "goals"]
+
+
+def test_a_step_that_is_done_again_is_no_finished_phase() -> None:
+    retrying = Retrying(attempt=1, max_attempts=3, error="no plan")
+    fact = ActivityV1(
+        **WHOSE,
+        execution_id="e",
+        kind=ActivityKind.RUN_RETRYING,
+        phase="tasks",
+        at=AT,
+        text="no plan",
+        retrying=retrying,
+    )
+    line = format_event({"type": catalog.ACTIVITY.type, "data": fact.model_dump(mode="json")})
+    assert line.endswith("↻ tasks again, 1 of 3: no plan")
 
 
 def test_a_long_text_stays_on_one_line() -> None:

@@ -28,6 +28,8 @@ def _activity(name: str, data: Event) -> str:
     kind, place = str(data.get("kind")), str(data.get("task_id") or data.get("phase") or "")
     if data.get("doing"):
         return f"· {str(data['doing']).replace('_', ' ')} {place}"
+    if again := data.get("retrying"):
+        return f"↻ {place} again, {again['attempt']} of {again['max_attempts']}{_after_colon(data.get('text'))}"
     return f"{MARKS.get(kind, '·')} {kind.partition('.')[0]} {place}{_after_colon(data.get('text'))}"
 
 

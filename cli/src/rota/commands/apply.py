@@ -5,9 +5,11 @@ from typing import Annotated
 
 import typer
 
+from rota.apply_warnings import warnings
 from rota.applying import apply_all
+from rota.client import Api, Json
 from rota.kinds import read_kinds
-from rota.output import JsonFlag, say, say_json
+from rota.output import JsonFlag, say, say_json, warn
 from rota.running import with_api
 
 
@@ -25,14 +27,22 @@ def apply(
 ) -> None:
     """Create the robots and members in these files, or replace those that exist; members first.
 
-    A document with `kind: Member` is a person, one without `kind` is a robot.
+    A document with `kind: Member` is a person, one without `kind` is a robot. Sources and secrets that aren't there yet
+    are warned of.
     """
     definitions = [definition for path in file for definition in read_kinds(path)]
-    for outcome in with_api(lambda api: apply_all(api, definitions)):
+
+    async def apply_and_check(api: Api) -> tuple[list[Json], list[str]]:
+        return await apply_all(api, definitions), await warnings(api, definitions)
+
+    outcomes, found = with_api(apply_and_check)
+    for outcome in outcomes:
         if json:
             say_json(outcome)
         else:
             say(f"{outcome['member_id']}: {outcome['outcome']} (rev {outcome['rev']})")
+    for text in found:
+        warn(text)
 
 
 def validate(file: Files, json: JsonFlag = False) -> None:

@@ -89,17 +89,17 @@ def of_outcome(run: Run, outcome: Outcome, reply: Text | None = None) -> Iterato
             call = _call(use, is_error=error is not None) if use is not None else ()
             yield Seen(ActivityKind.TOOL_FINISHED, text, task_id, call)
         case Unusable(reason) | StepFailed(reason) | StepDelayed(reason):
-            yield Seen(ActivityKind.PHASE_FINISHED, reason)
-            yield from _retrying(run, outcome, reason)
+            yield _retrying(run, outcome, reason) or Seen(ActivityKind.PHASE_FINISHED, reason)
 
 
-def _retrying(run: Run, outcome: Outcome, reason: str) -> Iterator[Seen]:
-    """A step that failed for the last time is none; its counters begin anew."""
+def _retrying(run: Run, outcome: Outcome, reason: str) -> Seen | None:
+    """None for a step that failed for the last time; its counters begin anew."""
     counted = {Unusable: (run.attempts, MAX_ATTEMPTS), StepDelayed: (run.failures, MAX_FAILURES)}
     attempt, most = counted.get(type(outcome), (0, 0))
     if attempt and run.execution.error is None:
         retrying = Retrying(attempt=attempt, max_attempts=most, error=preview(reason))
-        yield Seen(ActivityKind.RUN_RETRYING, reason, fields=(("retrying", retrying),))
+        return Seen(ActivityKind.RUN_RETRYING, reason, fields=(("retrying", retrying),))
+    return None
 
 
 def _at(doing: Doing, iteration: int, task_id: str | None = None) -> Seen:

@@ -11,7 +11,6 @@ from services.executor.tests.harness import DRAW, LOOKUP, NOTE, ScriptedModel, S
 
 from executor.agents.prompt_files import Agent
 from executor.domain.conversation import loop
-from executor.domain.conversation.ask_person import ASK_PERSON
 from executor.domain.conversation.chat import ChatMessage
 from executor.domain.run import Run
 from executor.domain.steps import BeginCalls, MakeCalls, RunTurn
@@ -72,7 +71,7 @@ async def test_tools_that_are_wanted_together_run_at_the_same_time() -> None:  #
 async def test_the_assistant_sees_that_a_tool_is_unknown_and_it_is_not_called() -> None:  # EX-26 EX-52
     shop = StepHarness(ScriptedModel(calls(("shell", {"cmd": "ls"}), A), "done"))
     run = await shop.task_done(one_task())
-    names = "ark_image_text2img__draw, ask_person, crm__lookup, crm__note"
+    names = "ark_image_text2img__draw, crm__lookup, crm__note"
     assert [use.error for use in uses(run)] == [f"there is no tool shell: expected one of {names}", None]
     assert [use.name for use in shop.tools.calls] == ["crm__lookup"]
     shown = [inside(message.text()) for message in shop.model.prompts[1].messages if message.role == "tool"]
@@ -192,7 +191,7 @@ async def test_an_assistant_has_the_tools_of_its_robot_that_it_may_use(subtests:
             own = Agent("experts.writer", Template(""), tools=None if agent is None else frozenset(agent))  # EX-26
             shop = StepHarness(ScriptedModel("done"), agent=own)
             await shop.task_done(with_tasks(a_task(1), robot=robot))
-            assert [tool.name for tool in shop.model.prompts[0].tools] == [*names, ASK_PERSON.name]
+            assert [tool.name for tool in shop.model.prompts[0].tools] == names
 
 
 @pytest.mark.parametrize("task", [an_mcp_task(1), a_process_task(1)], ids=["mcp", "process"])

@@ -146,7 +146,7 @@ async def test_an_assistant_writes_a_file_under_another_tools_usual_name() -> No
     model = ScriptedModel(calls(("filewrite", {"path": "plan.md", "content": "1. ask Ann"})), "done")
     shop = world.harness(model, agent=parse("experts.writer", '---\nteams: ["*"]\ntools: [write_file]\n---\nWrite.'))
     run = await shop.task_done(with_tasks(a_task(1, executor_id="experts.writer"), robot=having(*ALL)))
-    assert [tool.name for tool in model.prompts[0].tools] == ["write_file", "ask_person"]
+    assert [tool.name for tool in model.prompts[0].tools] == ["write_file"]
     assert world.memory.contents == {"plan.md": "1. ask Ann"}
     (written,) = world.memory.asked
     assert (written.team_id, written.member_id) == (run.execution.team_id, run.execution.member_id)

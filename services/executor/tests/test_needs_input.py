@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from services.executor.tests.fixtures import (
+    EQUIPPED,
     a_task,
     advance,
     advance_until,
@@ -33,6 +34,7 @@ from rota_common.testing.samples import NOON
 from rota_contracts.messages.execution import ExecStatus, TaskStatus
 from rota_contracts.robots.robot import Phase
 
+MANAGED = EQUIPPED.model_copy(update={"manager_id": "ann"})
 QUESTION = "Which Globex: the German or the French one?"
 LATER = NOON + timedelta(weeks=5)
 AGENTS_OF = [Phase.INSPIRATION, Phase.GOALS, Phase.TASKS, Phase.DELIVERY]
@@ -197,16 +199,24 @@ def test_an_assistant_asks_by_a_call() -> None:
 async def test_an_assistant_of_a_run_that_no_person_asked_for_insists_before_it_asks() -> None:
     asks = calls((ASK_PERSON.name, {"question": QUESTION}))
     for second, wanted in ("done", ExecStatus.RUNNING), (asks, ExecStatus.WAITING):
-        model = ScriptedModel(asks, second)
-        run = await StepHarness(model).until(with_tasks(a_task(1)), lambda _, model=model: len(model.prompts) == 2)
+        model, begun = ScriptedModel(asks, second), with_tasks(a_task(1), robot=MANAGED)
+        run = await StepHarness(model).until(begun, lambda _, model=model: len(model.prompts) == 2)
         assert run.execution.status is wanted
         assert all(ASK_PERSON.name in [tool.name for tool in prompt.tools] for prompt in model.prompts)
+
+
+async def test_the_call_is_offered_where_a_person_gets_the_question(subtests: pytest.Subtests) -> None:
+    for robot, trigger, wanted in (EQUIPPED, "event", False), (MANAGED, "event", True), (EQUIPPED, "human", True):
+        with subtests.test(manager=robot.manager_id, trigger=trigger):
+            harness = StepHarness(ScriptedModel("done"))
+            await harness.task_done(with_tasks(a_task(1), a_task(2), run=new_run(trigger, robot=robot)))
+            assert (ASK_PERSON.name in [tool.name for tool in harness.model.prompts[0].tools]) is wanted
 
 
 async def test_the_call_is_offered_beside_the_tools_until_an_answer_is_asked_for_again() -> None:
     repeated = calls((ASK_PERSON.name, {"question": "What is the first step?"}))
     harness = StepHarness(ScriptedModel(repeated, "done"))
-    run = await harness.task_done(with_tasks(a_task(1, description="Do the first step")))
+    run = await harness.task_done(with_tasks(a_task(1, description="Do the first step"), robot=MANAGED))
     assert run.execution.results[0].status is TaskStatus.COMPLETED
     offered = [[tool.name for tool in prompt.tools] for prompt in harness.model.prompts]
     assert [ASK_PERSON.name in names for names in offered] == [True, False]

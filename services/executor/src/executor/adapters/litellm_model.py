@@ -71,11 +71,10 @@ class LitellmModel:
             else:
                 answer = await self._litellm.acompletion(**request)
         except Exception as error:  # litellm's errors are sorted by `_named`, and a bug is raised again there
-            named = self._named(error, prompt)
             if FORM in request and any(word in str(error) for word in FORMS):  # some servers call it a bug of theirs
                 self._formless.add((connector.host, connector.model))
                 return await self.complete(prompt)
-            raise named from error
+            raise self._named(error, prompt) from error
         if not answer.choices:
             return ModelReply(call=_call_of(answer, connector, monotonic() - began))
         message = answer.choices[0].message

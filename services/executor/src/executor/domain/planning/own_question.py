@@ -5,6 +5,7 @@ import re
 from executor.domain.planning import plain_request
 from executor.domain.run import Run
 from rota_contracts.messages.execution import Task
+from rota_contracts.messages.trigger import TriggerType
 
 WORD = re.compile(r"[^\W\d_]{4,}")
 STEM = 5
@@ -26,10 +27,12 @@ ASK_AGAIN = (
 
 
 def may_ask(run: Run, task: Task) -> bool:
-    """May the task's assistant ask a person? The result of a plain request goes to the one who asked; what is asked for
-    again is to be a result, but for a question that its assistant may insist on."""
+    """May the task's assistant ask a person? One must be there: whoever started the run, or the robot's manager. The
+    result of a plain request goes to the one who asked; what is asked for again is to be a result, but for a question
+    that its assistant may insist on."""
+    anyone = run.execution.trigger.type is TriggerType.HUMAN or run.robot.manager_id is not None
     first = not run.attempts or run.feedback == ASK_AGAIN
-    return first and not plain_request.is_request(run, task)
+    return anyone and first and not plain_request.is_request(run, task)
 
 
 def repeats(question: str, asked: str) -> bool:

@@ -10,6 +10,7 @@ from learner.learn_from_run import LearnFromRun
 from learner.ports import Adapters
 from learner.record_run import RecordRun
 from learner.settings import Settings
+from learner.unlearn import Unlearn
 from rota_common.runtime.service import Service
 
 
@@ -19,6 +20,7 @@ class UseCases:
     decide: DecideOnGoals
     forget_robot: ForgetRobot
     forget_old: ForgetOld
+    unlearn: Unlearn
 
     @classmethod
     def over(cls, adapters: Adapters, settings: Settings, service: Service) -> Self:
@@ -42,4 +44,5 @@ class UseCases:
                 robots=robots,
                 clock=service.runtime.clock,
             ),
+            unlearn=Unlearn(lessons=lessons, knowledge=adapters.knowledge),
         )

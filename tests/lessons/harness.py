@@ -62,22 +62,27 @@ class Rota:
         self.robots.put(self.robot)
 
     @asynccontextmanager
-    async def up(self, connector: str) -> AsyncIterator[None]:
-        """The services, with this connector for all agents."""
+    async def up(self, connector: str, **settings: Any) -> AsyncIterator[None]:
+        """The services, with this connector for all agents but those whose files name another."""
         self.bus = bus = InMemoryBus()
         runtime, ask = Runtime(bus=bus), Ask(bus.connection("learner"), by="learner")
         known = of_memory.InMemoryRobots()
         known.robots[Owner(TEAM, MEMBER)] = self.robot
         judge = of_validator.in_memory(agents=NatsAgents(Ask(bus.connection("validator"), by="validator")))
         pupil = of_learner.in_memory(agents=NatsAgents(ask), lessons=self.lessons)
-        settings, environ = ExecutorSettings(connector=connector), {"OPENAI_API_KEY": "sk-of-the-test"}
+        environ = {"OPENAI_API_KEY": "sk-of-the-test"}
         apps = [
             build_memory(
                 MemorySettings(),
                 runtime=runtime,
                 adapters=of_memory.in_memory(entries=self.entries, robots=known),
             ),
-            build_executor(settings, runtime=runtime, adapters=self.stores, environ=environ),
+            build_executor(
+                ExecutorSettings(connector=connector, **settings),
+                runtime=runtime,
+                adapters=self.stores,
+                environ=environ,
+            ),
             build_validator(
                 ValidatorSettings(), runtime=runtime, adapters=dataclasses.replace(judge, outputs=self.blobs)
             ),

@@ -1,5 +1,6 @@
 """Whose lessons reach which prompts: apart by a value of the event, forgotten on request, and none of a rehearsal."""
 
+from pathlib import Path
 from typing import Any
 
 from rota_contracts.messages.execution import Execution
@@ -35,6 +36,17 @@ async def test_lessons_of_a_rehearsal_are_never_given_to_a_model() -> None:  # L
             "e3": False,
             "e4": False,
         }
+
+
+async def test_an_agent_with_a_model_is_not_given_a_rehearsals_lessons_within_a_rehearsed_run(tmp_path: Path) -> None:
+    rota = Rota(resources={"agents": ["writer"]})  # LE-05
+    (tmp_path / "writer.md").write_text("---\nconnector: openai\nteams: [acme]\n---\nYou write.")
+    async with rota.up("rehearsal", agents_dir=tmp_path):
+        await rota.run("e1", data={"company": "Globex"})
+        run = await rota.run("e2", data={"company": "Globex"})
+    assert sources(run) == ["e1"]
+    assert rota.read
+    assert not [text for text in rota.read if "lessons of earlier runs" in text]
 
 
 async def test_a_dry_run_leaves_no_lesson() -> None:  # LE-01

@@ -139,18 +139,19 @@ class StepRunner:
             return False
 
     async def _recall(self, run: Run, step: RecallLessons) -> Outcome:
+        rehearsed = self._rehearses(run, Phase.GOALS)
         recalled, around, (followed, note) = await asyncio.gather(
-            self.questions.recall(run, step.query, rehearsed=self._rehearses(run, Phase.GOALS)),
-            self._look_around(run, step),
+            self.questions.recall(run, step.query, rehearsed=rehearsed),
+            self._look_around(run, step, rehearsed=rehearsed),
             self._follow(run, step),
         )
         notes = "; ".join(filter(None, [recalled.note, note]))
-        return replace(recalled, surroundings=around, followed=followed, note=notes)
+        return replace(recalled, surroundings=around, followed=followed, note=notes, rehearsed=rehearsed)
 
-    async def _look_around(self, run: Run, step: RecallLessons) -> Situation | None:
+    async def _look_around(self, run: Run, step: RecallLessons, *, rehearsed: bool) -> Situation | None:
         if step.with_situation:
-            return await self.gather_situation(run)
-        return await self.gather_situation.recent(run) if step.with_history else None
+            return await self.gather_situation(run, rehearsed=rehearsed)
+        return await self.gather_situation.recent(run, rehearsed=rehearsed) if step.with_history else None
 
     async def _follow(self, run: Run, step: RecallLessons) -> tuple[str, str]:
         return await self.gather_situation.followed(run, step.follows) if step.follows else ("", "")

@@ -21,7 +21,7 @@ def test_a_long_text_has_a_bounded_scope_of_its_own() -> None:
     scopes = [scope_of(text) for text in (long, f"{long}1", f"{long}2", "\ud800" * 300)]
     assert len(set(scopes)) == 4
     assert [len(scope) for scope in scopes] == [SCOPE_LIMIT] + [SCOPE_LIMIT + 1] * 3
-    assert scope_of(scopes[1]) != scopes[1]  # nobody is given another's by writing it down
+    assert scope_of(scopes[1]) != scopes[1]  # writing one down gives no access to it
 
 
 @given(st.text(min_size=1), st.text(min_size=1))

@@ -16,10 +16,10 @@ from learner.adapters import in_memory as of_learner
 from learner.adapters.nats_knowledge import NatsKnowledge
 from learner.app import build as build_learner
 from learner.settings import Settings as LearnerSettings
+from memory import settings as of_memory_settings
 from memory.adapters import in_memory as of_memory
 from memory.app import build as build_memory
 from memory.domain import Owner
-from memory.settings import Settings as MemorySettings
 from rota_common.bus.agents import NatsAgents
 from rota_common.bus.rpc import Ask
 from rota_common.runtime.service import Runtime
@@ -73,7 +73,7 @@ class Rota:
         environ = {"OPENAI_API_KEY": "sk-of-the-test"}
         apps = [
             build_memory(
-                MemorySettings(),
+                of_memory_settings.Settings(),
                 runtime=runtime,
                 adapters=of_memory.in_memory(entries=self.entries, robots=known),
             ),

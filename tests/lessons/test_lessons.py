@@ -1,4 +1,4 @@
-"""Whose lessons reach which prompts: apart by a value of the event, forgotten on request, and none of a rehearsal."""
+"""Lessons in prompts: apart by a value of the event, forgotten on request, and none of a rehearsal."""
 
 from pathlib import Path
 from typing import Any

@@ -13,6 +13,6 @@ def build_handlers(use: UseCases) -> Router:
     router.on(LEARNING_REQUESTED, use.learn, slots=SLOTS, when_buried=use.learn.give_up)
     router.on(ROBOT_DELETED, use.forget_robot)
     router.answer(CHECK_GOALS, use.decide)
-    router.answer(LIST_LESSONS, use.unlearn.page)
-    router.answer(FORGET_LESSONS, use.unlearn.forget)
+    router.answer(LIST_LESSONS, use.manage.page)
+    router.answer(FORGET_LESSONS, use.manage.forget)
     return router

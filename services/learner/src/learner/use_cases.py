@@ -7,10 +7,10 @@ from learner.decide_on_goals import DecideOnGoals
 from learner.forget_old import ForgetOld
 from learner.forget_robot import ForgetRobot
 from learner.learn_from_run import LearnFromRun
+from learner.manage_lessons import ManageLessons
 from learner.ports import Adapters
 from learner.record_run import RecordRun
 from learner.settings import Settings
-from learner.unlearn import Unlearn
 from rota_common.runtime.service import Service
 
 
@@ -20,7 +20,7 @@ class UseCases:
     decide: DecideOnGoals
     forget_robot: ForgetRobot
     forget_old: ForgetOld
-    unlearn: Unlearn
+    manage: ManageLessons
 
     @classmethod
     def over(cls, adapters: Adapters, settings: Settings, service: Service) -> Self:
@@ -44,5 +44,5 @@ class UseCases:
                 robots=robots,
                 clock=service.runtime.clock,
             ),
-            unlearn=Unlearn(lessons=lessons, knowledge=adapters.knowledge),
+            manage=ManageLessons(lessons=lessons, knowledge=adapters.knowledge),
         )

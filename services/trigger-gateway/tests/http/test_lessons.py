@@ -77,11 +77,11 @@ async def test_an_admin_forgets_one_lesson_those_of_a_value_or_all(acme: Gateway
 
 async def test_what_is_not_there_is_said_and_a_blank_value_never_means_all(acme: Gateway, learner: Learner) -> None:
     assert error_of(await acme.call("DELETE", f"{LESSONS}/l2")) == (404, "lesson_not_found")
-    assert error_of(await acme.call("GET", LESSONS.replace("leader", "nobody"))) == (404, "robot_not_found")
-    assert error_of(await acme.call("DELETE", LESSONS.replace("leader", "nobody"))) == (404, "robot_not_found")
+    assert error_of(await acme.call("GET", LESSONS.replace("leader", "unknown"))) == (404, "robot_not_found")
+    assert error_of(await acme.call("DELETE", LESSONS.replace("leader", "unknown"))) == (404, "robot_not_found")
     for blank in ("", "  "):
         refused = await acme.call("DELETE", LESSONS, params={"by": blank})
         assert refused.status_code == 422
-        assert [*fields_of(refused)][0].endswith("by")
+        assert next(iter(fields_of(refused))).endswith("by")
     assert (await acme.call("DELETE", LESSONS.replace("acme", "globex"))).status_code == 403
     assert [each.ids for each in learner.forgotten] == [["l2"]]

@@ -1,4 +1,4 @@
-"""What a robot has learnt: listed, and forgotten when a person wants it."""
+"""The lessons of a robot, listed and forgotten by people."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from rota_contracts.messages.learning import ForgetLessons, ForgetLessonsReply, 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Unlearn:
+class ManageLessons:
     lessons: Lessons
     knowledge: Knowledge
 

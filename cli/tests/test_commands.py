@@ -67,6 +67,9 @@ WRONG_USES = """
     kb search
     kb search x --limit 101
     kb remove
+    lessons forget a
+    lessons forget a l1 --all
+    lessons forget a --by c-1 --all
     plan add a
     plan add a -m x --at 2030-01-01T09:00:00
     plan update a p1
@@ -161,6 +164,7 @@ def test_all_commands_are_there() -> None:
         *("events", "events show"),
         *("approvals", "approvals show", "approvals approve", "approvals deny", "approvals decide"),
         *("files ls", "files cat", "files put", "files rm"),
+        *("lessons list", "lessons forget"),
         *("nats-config", "feed-clients add", "feed-clients list", "feed-clients remove", "feed-clients rewind"),
         "feed-clients reload",
     }

@@ -100,10 +100,14 @@ async def test_runs_under_way_come_oldest_first_with_what_they_wait_for(runs: Ru
 
 async def test_ended_runs_have_the_fields_that_a_report_needs(runs: Runs) -> None:  # EX-11
     run = signalled(at(RequestLearning, run=new_run("human")), "instruct", "be kind")
-    failed = over("a", ago(hours=1), run=run.with_execution(error="no model"))
+    failed = over("a", ago(hours=1), run=run.with_execution(error="no model", rehearsed=True))
     (glimpse,) = (await recent(runs, failed)).ended
     assert glimpse == RunExcerpt.model_validate(failed.execution.model_dump())
-    assert (glimpse.error, glimpse.content and glimpse.content.summary) == ("no model", "Done.")
+    assert (glimpse.error, glimpse.content and glimpse.content.summary, glimpse.rehearsed) == (
+        "no model",
+        "Done.",
+        True,
+    )
     assert (glimpse.interventions[0].text, glimpse.trigger.input.messages[0].text()) == ("be kind", "Look at Globex")
 
 

@@ -15,6 +15,7 @@ from learner.adapters.mongo_lessons import MongoLessons
 from learner.domain import AgedRobot, RunLessons
 from learner.history import GoalsDecision, PastRun
 from learner.ports import History, Lessons
+from rota_common.page_cursor import PageCursor
 from rota_common.stores.mongo import Mongo
 from rota_contracts.messages.learning import DedupDecision, GoalsReply, Lesson, LessonType
 from rota_contracts.messages.usage import ModelCall, Usage
@@ -25,10 +26,16 @@ DAY, MOMENT = timedelta(days=1), timedelta(milliseconds=1)
 
 
 def learnt(
-    run: str, *contents: str, team: str = "acme", member: str = "writer", rev: int = 1, at: datetime = NOON
+    run: str,
+    *contents: str,
+    team: str = "acme",
+    member: str = "writer",
+    rev: int = 1,
+    at: datetime = NOON,
+    scope: str = "",
 ) -> RunLessons:
     lessons = [
-        Lesson(id=f"{run} {text}", type=LessonType.FEEDBACK, content=text, execution_id=run, learnt_at=at)
+        Lesson(id=f"{run} {text}", type=LessonType.FEEDBACK, content=text, execution_id=run, learnt_at=at, scope=scope)
         for text in contents
     ]
     return RunLessons(run, team, member, rev, at, tuple(lessons), None if contents else "no answer", CALLS)
@@ -71,6 +78,44 @@ async def test_a_run_can_be_removed(lessons: Lessons) -> None:
     await lessons.remove("e1")
     assert await lessons.find("e1") is None
     assert await lessons.find("e2") is not None
+
+
+async def listed(lessons: Lessons, **wanted: Any) -> list[str]:
+    return [run.execution_id for run in await lessons.page("acme", "writer", **{"limit": 10, **wanted})]
+
+
+async def test_runs_with_lessons_are_listed_newest_first_page_by_page(lessons: Lessons) -> None:  # F15
+    for number, run in enumerate(["e1", "e2", "e3"]):
+        await lessons.save(learnt(run, "a", "b", at=NOON + number // 2 * DAY))
+    await lessons.save(learnt("without"))
+    await lessons.save(learnt("of another", "a", member="reader"))
+    await lessons.save(learnt("of another team", "a", team="globex"))
+    assert await lessons.page("acme", "writer", limit=1) == [learnt("e3", "a", "b", at=NOON + DAY)]
+    assert await listed(lessons) == ["e3", "e2", "e1"]
+    assert await listed(lessons, after=PageCursor(NOON + DAY, "e3"), limit=1) == ["e2"]
+    assert await listed(lessons, after=PageCursor(NOON, "e2")) == ["e1"]
+
+
+async def test_some_lessons_are_forgotten_and_the_rest_of_the_run_stays(lessons: Lessons) -> None:  # F15
+    await lessons.save(learnt("e1", "a", "b"))
+    await lessons.save(learnt("x1", "a", member="reader"))
+    assert await lessons.forget("acme", "writer", ids=["e1 a", "x1 a", "unknown"]) == 1
+    assert await lessons.forget("acme", "writer", ids=["e1 a"]) == 0
+    assert await lessons.find("e1") == learnt("e1", "b")
+    assert await lessons.find("x1") == learnt("x1", "a", member="reader")
+
+
+async def test_all_lessons_or_those_of_a_scope_are_forgotten_and_their_runs_stay_known(lessons: Lessons) -> None:  # F15
+    for run, scope in {"e1": "c-1", "e2": "c-1", "e3": "c-10", "e4": ""}.items():
+        await lessons.save(learnt(run, "a", "b", scope=scope))
+    await lessons.save(learnt("x1", "a", team="globex", scope="c-1"))
+    assert await listed(lessons, scope="c-1") == ["e2", "e1"]
+    assert await lessons.forget("acme", "writer", scope="c-1") == 4
+    assert await listed(lessons) == ["e4", "e3"]
+    assert await lessons.find("e1") == replace(learnt("e1"), error=None)
+    assert await lessons.forget("acme", "writer") == 4
+    assert await listed(lessons) == []
+    assert await lessons.find("x1") == learnt("x1", "a", team="globex", scope="c-1")
 
 
 async def test_a_robots_lessons_are_removed_with_it_alone(lessons: Lessons) -> None:  # LE-07, DEC-31

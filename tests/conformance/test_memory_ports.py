@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 import wordllama
@@ -26,8 +27,8 @@ NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 EAST, NORTH, NORTHEAST = [1.0, 0.0], [0.0, 1.0], [0.6, 0.8]
 
 
-def entry(name: str, content: str = "text", *, at: datetime = NOON) -> MemoryEntry:
-    return MemoryEntry(id=name, type=LessonType.INSIGHT, content=content, execution_id="e1", created_at=at)
+def entry(name: str, content: str = "text", *, at: datetime = NOON, **fields: Any) -> MemoryEntry:
+    return MemoryEntry(id=name, type=LessonType.INSIGHT, content=content, execution_id="e1", created_at=at, **fields)
 
 
 @asynccontextmanager
@@ -112,6 +113,33 @@ async def test_older_entries_are_found_and_removed_apart_from_the_rest(knowledge
     assert await knowledge.clear(ROBOT, before=NOON + moment) == 2
     assert await recalled(knowledge, ROBOT) == ["younger"]
     assert await recalled(knowledge, OTHER) == ["older"]
+
+
+async def test_entries_of_one_scope_are_found_and_removed_apart_from_the_rest(knowledge: Entries) -> None:  # LE-05
+    scopes = {"of none": "", "a": "c-1", "A": "C-1", "longer": "c-1 ", "mixed": "c-10"}
+    await knowledge.keep(ROBOT, [(entry(name, scope=scope), EAST) for name, scope in scopes.items()], rev=1)
+    await knowledge.keep(OTHER, [(entry("a", scope="c-1"), EAST)], rev=1)
+    for name, scope in scopes.items():
+        found = await knowledge.nearest(ROBOT, EAST, 10, scope=scope)
+        assert [one.entry for one in found] == [entry(name, scope=scope)]
+    assert await knowledge.clear(ROBOT, scope="c-1", before=NOON) == 0
+    assert await knowledge.clear(ROBOT, scope="c-1") == 1
+    assert await knowledge.clear(ROBOT, scope="c-1") == 0
+    assert len(await knowledge.nearest(OTHER, EAST, 10, scope="c-1")) == 1
+    assert await knowledge.clear(ROBOT, scope="") == 1
+    assert await recalled(knowledge, ROBOT) == []
+    assert await knowledge.clear(ROBOT) == 3
+
+
+async def test_rehearsed_entries_are_found_by_those_who_want_them_alone(knowledge: Entries) -> None:  # LE-05
+    canned = [entry("canned", rehearsed=True), entry("canned, scoped", rehearsed=True, scope="c-1")]
+    await knowledge.keep(ROBOT, [(each, EAST) for each in [entry("real"), *canned]], rev=1)
+    assert await recalled(knowledge, ROBOT) == ["real"]
+    assert await knowledge.nearest(ROBOT, EAST, 10, scope="c-1") == []
+    found = await knowledge.nearest(ROBOT, EAST, 10, rehearsed=True)
+    assert sorted(one.entry.id for one in found) == ["canned", "real"]
+    (scoped,) = await knowledge.nearest(ROBOT, EAST, 10, scope="c-1", rehearsed=True)
+    assert scoped.entry == canned[1]
 
 
 async def test_a_vector_of_zeros_is_near_to_nothing(knowledge: Entries) -> None:

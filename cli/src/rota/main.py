@@ -26,6 +26,7 @@ from rota.commands import (
     intervene,
     keys,
     knowledge,
+    lessons,
     listen,
     members,
     nats_config,
@@ -117,6 +118,7 @@ for name, commands in (
     ("kb", knowledge.app),
     ("attachments", attachments.app),
     ("files", files.app),
+    ("lessons", lessons.app),
     ("dead", dead.app),
     ("webhook", webhook.app),
 ):

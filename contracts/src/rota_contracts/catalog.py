@@ -210,6 +210,8 @@ READ_SECRETS    = question("read_secrets",    secrets.ReadSecrets,      secrets.
 READ_RECIPIENT  = question("read_recipient",  notice.ReadRecipient,     notice.RecipientReply,       to="trigger-gateway", asked_by="delivery-center", timeout=2)
 RESERVE_ATTACHMENT = question("reserve_attachment", attachment.ReserveAttachment, attachment.ReserveReply, to="trigger-gateway", asked_by="executor", timeout=2)
 FORGET          = question("forget",          memory.Forget,            memory.ForgetReply,           to="memory",    asked_by="learner", timeout=10)
+LIST_LESSONS    = question("list_lessons",    learning.ListLessons,     learning.LessonPage,          to="learner",   asked_by="trigger-gateway")
+FORGET_LESSONS  = question("forget_lessons",  learning.ForgetLessons,   learning.ForgetLessonsReply,  to="learner",   asked_by="trigger-gateway", timeout=15)
 WRITE_FILE      = question("write_file",      workspace.WriteFile,      workspace.FileReply,          to="memory",    asked_by="executor trigger-gateway")
 READ_FILE       = question("read_file",       workspace.ReadFile,       workspace.FileReply,          to="memory",    asked_by="executor trigger-gateway")
 LIST_FILES      = question("list_files",      workspace.ListFiles,      workspace.FileList,           to="memory",    asked_by="executor trigger-gateway")

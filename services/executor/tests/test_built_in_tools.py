@@ -196,6 +196,13 @@ async def test_the_memory_is_searched_in_the_robots_name_and_in_its_collections(
     assert "expected limit to be 1 to 20, got 21" in await world.refusal("memory_search", query="a", limit=21)
 
 
+async def test_lessons_by_a_value_of_the_event_are_not_searched() -> None:  # EX-99
+    world = World()
+    await world.call("memory_search", having("memory_search"), query="Ann")
+    await world.call("memory_search", having("memory_search", learn={"by": "customer.id"}), query="Ann")
+    assert [(asked.scope, asked.rehearsed) for asked in world.memory.asked] == [("", False), (None, False)]
+
+
 async def test_a_skill_is_found_by_its_words_for_the_teams_that_may_use_it(tmp_path: Path) -> None:  # EX-99 EX-38
     for name, teams, text in (("invoices", '["*"]', "Ask for the number."), ("hiring", "[globex]", "Secret.")):
         (tmp_path / name).mkdir()

@@ -221,3 +221,23 @@ async def test_lessons_are_saved_while_the_memory_is_unavailable() -> None:
     learner.agents.content = "something else"
     assert len((await learner.learn()).lessons) == 3
     assert len(learner.knowledge.kept) == 3
+
+
+async def test_lessons_that_were_forgotten_before_the_memory_got_them_do_not_stay_there() -> None:  # F15
+    class Forgetting(InMemoryKnowledge):
+        async def remember(self, team: str, member: str, lessons: Sequence[Lesson]) -> int:
+            await learner.lessons.forget(team, member, ids=[lessons[0].id])
+            return await super().remember(team, member, lessons)
+
+    learner = Learner()
+    learner.knowledge = Forgetting()
+    fact = await learner.learn()
+    assert [*learner.knowledge.kept.values()] == fact.lessons[1:]
+
+
+async def test_a_run_whose_lessons_are_forgotten_is_not_learnt_from_again() -> None:  # F15
+    learner = Learner()
+    await learner.learn()
+    await learner.lessons.forget("acme", "leads")
+    assert (await learner.learn()).lessons == []
+    assert len(learner.agents.calls) == 1

@@ -34,3 +34,4 @@ class AgentReply(Part):
     error: str = ""
     model: str = ""
     call: ModelCall | None = Field(default=None, description="what the model's call took")
+    rehearsed: bool = Field(default=False, description="a canned answer: no model was asked")

@@ -152,6 +152,9 @@ class Execution(Part):
     inspiration: InspirationReport | None = None
     recalled: list[Lesson] = Field(default=[], description="lessons of earlier runs that this run was given")
     known: list[SharedEntry] = Field(default=[], description="shared knowledge that this run was given")
+    rehearsed: bool = Field(
+        default=False, description="canned answers stand in for a model: no model is given what came of it"
+    )
     goals: Goals | None = None
     tasks: list[Task] | None = None
     results: list[TaskResult] = []

@@ -1,11 +1,28 @@
 """Learning from runs: lessons for later runs, and the check whether goals were already reached."""
 
+import hashlib
 from enum import StrEnum
 
 from pydantic import Field
 
+from rota_contracts.json_values import canonical
 from rota_contracts.messages.usage import ModelCall
-from rota_contracts.model import Instant, Name, Part, Payload
+from rota_contracts.model import Instant, Json, Name, Part, Payload
+
+SCOPE_LIMIT = 200
+"""Characters of a scope that is written as it is; a longer one ends in its hash, and is one character longer."""
+
+
+def scope_of(value: Json) -> str:
+    """The scope that a text or a number of an event stands for; empty if the value is neither, or blank. Distinct texts
+    have distinct scopes; a number has that of its digits."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    text = value if isinstance(value, str) else canonical(value)
+    if len(text) <= SCOPE_LIMIT:
+        return text if text.strip() else ""
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{text[: SCOPE_LIMIT - len(digest)]}…{digest}"
 
 
 class LessonType(StrEnum):
@@ -22,6 +39,8 @@ class Lesson(Part):
     content: str
     execution_id: str
     learnt_at: Instant
+    scope: str = Field(default="", description="the only runs that recall it: those with this value at `learn.by`")
+    rehearsed: bool = Field(default=False, description="a canned answer, which is never given to a model")
 
 
 class TaskSummary(Part):
@@ -53,6 +72,7 @@ class LearningRequestedV1(Payload):
     types: list[LessonType] = list(LessonType)
     keep_days: int = Field(default=0, ge=0, description="0 = forever")
     agent: str = "rota.learning"
+    scope: str = Field(default="", description="of the lessons; empty: the robot has no `learn.by`")
 
 
 class LearningCompletedV1(Payload):
@@ -63,6 +83,40 @@ class LearningCompletedV1(Payload):
     skipped: str | None = None
     error: str | None = None
     calls: list[ModelCall] = Field(default=[], description="what the calls of models took")
+
+
+class ListLessons(Part):
+    """Request to the learner: a robot's lessons, those of the newest runs first. `limit` counts runs; `after` is the
+    `next` of the page before."""
+
+    team_id: Name
+    member_id: Name
+    scope: str | None = Field(default=None, description="null: those of all scopes")
+    limit: int = Field(default=50, ge=1, le=100)
+    after: str = ""
+
+
+class LessonPage(Part):
+    """One page of lessons; `next` is empty on the last one."""
+
+    lessons: list[Lesson] = []
+    next: str = ""
+
+
+class ForgetLessons(Part):
+    """Request to the learner: remove lessons of a robot, here and from the memory. With `ids` null, all of them, or
+    those of the `scope`."""
+
+    team_id: Name
+    member_id: Name
+    ids: list[str] | None = Field(default=None, max_length=100)
+    scope: str | None = Field(default=None, min_length=1)
+
+
+class ForgetLessonsReply(Part):
+    """The number of lessons that were removed."""
+
+    count: int
 
 
 class DedupDecision(StrEnum):

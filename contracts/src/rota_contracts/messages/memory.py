@@ -28,6 +28,8 @@ class MemoryEntry(Part):
     content: str = Field(min_length=1, max_length=20_000)
     execution_id: str | None = None
     created_at: Instant
+    scope: str = Field(default="", description="recalled by questions for this scope alone; empty: by those for none")
+    rehearsed: bool = Field(default=False, description="a canned answer, which is never given to a model")
 
 
 class Remember(Part):
@@ -107,6 +109,10 @@ class Recall(Part):
     collections: list[Name] = Field(default=[], description="shared collections to search as well")
     shared_limit: int = Field(default=5, ge=1, le=100)
     min_score: float = Field(default=0, ge=0, le=1, description="own entries that score lower are left out; 0: none")
+    scope: str | None = Field(
+        default="", description="own entries of this scope alone; empty: of no scope; null: no own entries"
+    )
+    rehearsed: bool = Field(default=False, description="canned answers as well: for runs without a model")
 
 
 class RecalledEntry(Part):
@@ -124,12 +130,14 @@ class RecallReply(Part):
 
 
 class Forget(Part):
-    """Request to the memory: remove entries of a robot; with `ids` null, all of them. `before`: only older ones."""
+    """Request to the memory: remove entries of a robot; with `ids` null, all of them, or all of the `scope`. `before`:
+    only older ones."""
 
     team_id: Name
     member_id: Name
     ids: list[str] | None = None
     before: Instant | None = None
+    scope: str | None = None
 
 
 class ForgetReply(Part):

@@ -14,7 +14,7 @@ from rota_contracts.model import Instant, Json, Name, Part
 from rota_contracts.robots.autonomy import Approvals, Autonomy
 from rota_contracts.robots.ceilings import Ceilings
 from rota_contracts.robots.clock_config import Clock, Duration
-from rota_contracts.robots.events import EventSubscription
+from rota_contracts.robots.events import EventSubscription, Path
 from rota_contracts.robots.hooks import Hooks
 from rota_contracts.robots.preferences import DeliveryPreferences
 from rota_contracts.robots.resources import MODELS, ProcessResource, Resources, model_process
@@ -107,6 +107,11 @@ class Learn(Part):
         description="execution: what worked and failed; feedback: errors and their fix; insight: patterns and tips",
     )
     keep: int = Field(default=0, ge=0, description="days; 0 = forever")
+    by: Path | None = Field(
+        default=None,
+        description="a path into the event's data, like customer.id: a run is given the lessons of runs with the same "
+        "value there, and no others; a run without a value learns nothing. null: all runs share their lessons",
+    )
 
     def kept_since(self, now: datetime) -> datetime | None:
         """The instant before which lessons are removed; None if all are kept."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from executor.agents.connectors import REHEARSAL
 from executor.agents.facts import facts
 from executor.agents.prompt_files import Agent, Agents
 from executor.agents.prompts import DEFAULT_LOCALE, locale_of, system
@@ -190,7 +191,10 @@ class CallAgents:
             return AgentReply(agent_id=agent_id, error=long, call=reply.call)
         own = without_echoes(text, echoes(text, messages[0].text()))
         found, name = extract_json(in_form(own)), connector.model or connector.id
-        return AgentReply(agent_id=agent_id, content=text, response=found, model=name, call=reply.call)
+        rehearsed = connector.type == REHEARSAL
+        return AgentReply(
+            agent_id=agent_id, content=text, response=found, model=name, call=reply.call, rehearsed=rehearsed
+        )
 
     async def _run(self, request: CallAgent) -> Run | None:
         """The execution of the call, if it is this robot's: its robot and its mode apply."""

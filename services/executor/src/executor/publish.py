@@ -14,6 +14,7 @@ from executor.domain.calls.asked import AskedCall
 from executor.domain.conversation.messages import Texts
 from executor.domain.delivery_request import delivery_request, failure_request
 from executor.domain.outcomes import Outcome, StepDelayed, StepFailed
+from executor.domain.phases import lesson_scope
 from executor.domain.run import Run, Signal
 from executor.domain.situation import wording
 from executor.domain.situation.moment import now_text
@@ -217,6 +218,7 @@ class EventPublisher:
             types=learn.types,
             keep_days=learn.keep,
             agent=run.robot.phase_agent("learning"),
+            scope=lesson_scope(run) or "",
         )
 
 

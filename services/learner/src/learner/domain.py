@@ -1,7 +1,7 @@
 """Lessons: those in an agent's answer, those made by rule, and the fact about them."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from rota_contracts.ids import derived_id
@@ -41,6 +41,14 @@ class AgedRobot:
     oldest: datetime
 
 
+def without(known: RunLessons, ids: Iterable[str] | None) -> RunLessons:
+    """What stays once these lessons are forgotten; with None all are, and the error, which may quote an answer."""
+    if ids is None:
+        return replace(known, lessons=(), error=None)
+    gone = frozenset(ids)
+    return replace(known, lessons=tuple(lesson for lesson in known.lessons if lesson.id not in gone))
+
+
 def reason_to_skip(request: LearningRequestedV1) -> str | None:
     """The reason for learning nothing from this run. A failed run is no reason."""
     return None if request.types else "no type of lesson is wanted"
@@ -63,6 +71,8 @@ def lessons_of(request: LearningRequestedV1, answer: AgentReply, found: Json, *,
             content=content,
             execution_id=request.execution_id,
             learnt_at=at,
+            scope=request.scope,
+            rehearsed=answer.rehearsed,
         )
         for index, (kind, content) in enumerate(drafts)
     ]

@@ -63,4 +63,12 @@ class LearnFromRun:
         """Give the lessons to the memory. False if the robot was deleted meanwhile: nothing may remain then."""
         if saved.lessons and not await self.knowledge.remember(saved.team, saved.member, saved.lessons):
             return False
+        await self._unlearn_forgotten(saved)
         return revision(await self.robots.find(saved.team, saved.member)) is not None
+
+    async def _unlearn_forgotten(self, saved: RunLessons) -> None:
+        """Lessons that a person had forgotten here before the memory got them must not remain there."""
+        left = await self.lessons.find(saved.execution_id)
+        gone = [lesson.id for lesson in saved.lessons if left is not None and lesson not in left.lessons]
+        if gone:
+            await self.knowledge.forget(saved.team, saved.member, ids=gone)

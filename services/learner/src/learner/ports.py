@@ -7,6 +7,7 @@ from typing import Protocol
 
 from learner.domain import AgedRobot, RunLessons
 from learner.history import GoalsDecision, PastRun
+from rota_common.page_cursor import PageCursor
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.learning import Lesson
 from rota_contracts.robots.robot import Robot
@@ -30,6 +31,19 @@ class Lessons(Protocol):
         ...
 
     async def remove(self, execution_id: str) -> None: ...
+
+    async def page(
+        self, team: str, member: str, *, scope: str | None = None, limit: int, after: PageCursor | None = None
+    ) -> Sequence[RunLessons]:
+        """This robot's runs with lessons, of this scope or with None of any, newest first."""
+        ...
+
+    async def forget(
+        self, team: str, member: str, *, ids: Sequence[str] | None = None, scope: str | None = None
+    ) -> int:
+        """Take these lessons out of this robot's runs, or all of them, or all of this scope; returns the count. The
+        runs stay known, so that none is learnt from again."""
+        ...
 
     async def remove_robot(self, team: str, member: str, *, up_to_rev: int) -> None:
         """Remove the lessons of this robot's runs up to this revision."""
@@ -91,8 +105,17 @@ class Knowledge(Protocol):
         """Keep the lessons, each once; returns the count: 0 when the robot is deleted. Raises Transient."""
         ...
 
-    async def forget(self, team: str, member: str, *, before: datetime) -> int:
-        """Remove this robot's entries from before that instant; returns the count. Raises Transient."""
+    async def forget(
+        self,
+        team: str,
+        member: str,
+        *,
+        before: datetime | None = None,
+        ids: Sequence[str] | None = None,
+        scope: str | None = None,
+    ) -> int:
+        """Remove this robot's entries: from before that instant, these, of this scope, or all; returns the count.
+        Raises Transient."""
         ...
 
 

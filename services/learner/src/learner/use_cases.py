@@ -7,6 +7,7 @@ from learner.decide_on_goals import DecideOnGoals
 from learner.forget_old import ForgetOld
 from learner.forget_robot import ForgetRobot
 from learner.learn_from_run import LearnFromRun
+from learner.manage_lessons import ManageLessons
 from learner.ports import Adapters
 from learner.record_run import RecordRun
 from learner.settings import Settings
@@ -19,6 +20,7 @@ class UseCases:
     decide: DecideOnGoals
     forget_robot: ForgetRobot
     forget_old: ForgetOld
+    manage: ManageLessons
 
     @classmethod
     def over(cls, adapters: Adapters, settings: Settings, service: Service) -> Self:
@@ -42,4 +44,5 @@ class UseCases:
                 robots=robots,
                 clock=service.runtime.clock,
             ),
+            manage=ManageLessons(lessons=lessons, knowledge=adapters.knowledge),
         )

@@ -32,17 +32,33 @@ class Entries(Protocol):
         ...
 
     async def nearest(
-        self, owner: Owner, vector: Vector, limit: int, *, since: datetime | None = None
+        self,
+        owner: Owner,
+        vector: Vector,
+        limit: int,
+        *,
+        since: datetime | None = None,
+        scope: str = "",
+        rehearsed: bool = False,
     ) -> list[RecalledEntry]:
-        """The entries closest to `vector` by cosine, best first; with `since` none that is older."""
+        """The entries of this scope closest to `vector` by cosine, best first; with `since` none that is older, and
+        those that were rehearsed only if they are wanted."""
         ...
 
     async def remove(self, owner: Owner, ids: Sequence[str], *, before: datetime | None = None) -> int:
         """Remove these entries, or with `before` the older of them; returns the count."""
         ...
 
-    async def clear(self, owner: Owner, *, up_to_rev: int | None = None, before: datetime | None = None) -> int:
-        """Remove all entries, or those learnt up to `up_to_rev`, or those older than `before`; returns the count."""
+    async def clear(
+        self,
+        owner: Owner,
+        *,
+        up_to_rev: int | None = None,
+        before: datetime | None = None,
+        scope: str | None = None,
+    ) -> int:
+        """Remove all entries, or those learnt up to `up_to_rev`, older than `before`, of this scope; returns the
+        count."""
         ...
 
 

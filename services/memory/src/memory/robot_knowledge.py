@@ -4,10 +4,18 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memory.domain import CANDIDATES, Owner, acceptable, fitting, outlived, ranked, revision, searchable
-from memory.ports import Embedder, Entries, KnowledgeBases, Robots, SharedEntries
+from memory.ports import Embedder, Entries, KnowledgeBases, Robots, SharedEntries, Vector
 from rota_common.clock import Clock
 from rota_contracts.envelope import Event
-from rota_contracts.messages.memory import Forget, ForgetReply, Recall, RecallReply, Remember, RememberReply
+from rota_contracts.messages.memory import (
+    Forget,
+    ForgetReply,
+    Recall,
+    RecalledEntry,
+    RecallReply,
+    Remember,
+    RememberReply,
+)
 from rota_contracts.messages.robot_facts import RobotChangedV1, RobotDeletedV1
 
 
@@ -43,18 +51,19 @@ class RobotKnowledge:
             return RecallReply()
         (vector,) = await self.embedder.embed([request.query])
         owner = Owner(request.team_id, request.member_id)
-        since, many, few = await self._kept_since(owner), CANDIDATES * request.limit, CANDIDATES * request.shared_limit
-        near = await self.entries.nearest(owner, vector, many, since=since)
+        few = CANDIDATES * request.shared_limit
+        near = await self._nearest(owner, vector, request)
         near_shared = await self.shared.nearest(owner.team, vector, few, collections=collections)
         entries = ranked(request.query, near, limit=request.limit, min_score=request.min_score)
         shared = ranked(request.query, near_shared, limit=request.shared_limit)
         return RecallReply(entries=fitting(entries), shared=fitting(shared))
 
     async def forget(self, request: Forget) -> ForgetReply:
-        """Remove entries of a robot, or all; with `before` only those that are older."""
+        """Remove entries of a robot, or all, or all of a scope; with `before` only those that are older."""
         owner = Owner(request.team_id, request.member_id)
         if request.ids is None:
-            return ForgetReply(count=await self.entries.clear(owner, before=request.before))
+            removed = await self.entries.clear(owner, before=request.before, scope=request.scope)
+            return ForgetReply(count=removed)
         return ForgetReply(count=await self.entries.remove(owner, request.ids, before=request.before))
 
     async def open_base(self, event: Event[RobotChangedV1]) -> None:
@@ -66,6 +75,19 @@ class RobotKnowledge:
         made anew since keeps its entries."""
         await self.bases.close(_owner(event), rev=event.data.rev, at=event.time)
         await self.entries.clear(_owner(event), up_to_rev=event.data.rev)
+
+    async def _nearest(self, owner: Owner, vector: Vector, request: Recall) -> list[RecalledEntry]:
+        """Of the scope that is asked for; none without one."""
+        if request.scope is None:
+            return []
+        return await self.entries.nearest(
+            owner,
+            vector,
+            CANDIDATES * request.limit,
+            since=await self._kept_since(owner),
+            scope=request.scope,
+            rehearsed=request.rehearsed,
+        )
 
     async def _kept_since(self, owner: Owner) -> datetime | None:
         """Older entries are no longer kept, even before they are removed."""

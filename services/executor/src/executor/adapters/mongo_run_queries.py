@@ -45,6 +45,7 @@ EXCERPT = {
     "run.execution.delivery.success": 1,
     "run.execution.error": 1,
     "run.execution.skipped": 1,
+    "run.execution.rehearsed": 1,
     "run.execution.question": 1,
     "run.execution.interventions": 1,
 }

@@ -106,7 +106,7 @@ def next_step(run: Run) -> Step:
         return RecallLessons(
             about(execution.trigger),
             with_situation=reports,
-            with_history=not reports and not plain_request.is_plain(run),
+            with_history=not reports and not plain_request.is_plain(run) and not run.robot.robot_config.learn.by,
             follows=execution.trigger.input.follows or "",
         )
     return _of_phase(run, execution)

@@ -17,13 +17,15 @@ from rota_contracts.messages.validation import RulesReply, ValidationResult
 @dataclass(frozen=True)
 class Recalled:
     """`note`: why there are none, if the memory didn't answer; the run goes on without. `surroundings`: the situation,
-    for runs that make a report, in short for others. `followed`: the run that this one follows."""
+    for runs that make a report, in short for others. `followed`: the run that this one follows. `rehearsed`: canned
+    answers stand in for a model."""
 
     lessons: list[Lesson]
     note: str = ""
     known: list[SharedEntry] = field(default_factory=list)
     surroundings: Situation | None = None
     followed: str = ""
+    rehearsed: bool = False
 
 
 @dataclass(frozen=True)

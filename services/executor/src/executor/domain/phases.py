@@ -3,7 +3,9 @@
 from datetime import datetime, timedelta
 
 from executor.domain.run import Run
+from rota_contracts.json_values import MISSING, at, kind
 from rota_contracts.messages.execution import ExecStatus, Execution
+from rota_contracts.messages.learning import scope_of
 from rota_contracts.messages.run_history import PhaseTime
 from rota_contracts.messages.trigger import ExecutorMode, TriggerReceivedV1, TriggerType
 from rota_contracts.robots.clock_config import duration
@@ -61,4 +63,21 @@ def learns_nothing(run: Run) -> str | None:
     """Why the learner isn't asked; None if it is."""
     if run.execution.executor_mode is not ExecutorMode.STANDARD:
         return "dry run"
-    return None if run.robot.robot_config.learn.on else "learning is switched off"
+    if not run.robot.robot_config.learn.on:
+        return "learning is switched off"
+    return no_scope(run) if lesson_scope(run) is None else None
+
+
+def lesson_scope(run: Run) -> str | None:
+    """The scope of the lessons that the run is given and leaves: empty for a robot without `learn.by`, None where the
+    run has no value there."""
+    by = run.robot.robot_config.learn.by
+    return "" if by is None else scope_of(at(run.execution.trigger.input.data, by)) or None
+
+
+def no_scope(run: Run) -> str:
+    """Why a run of a robot with `learn.by` has no lessons."""
+    by = run.robot.robot_config.learn.by or ""
+    found = at(run.execution.trigger.input.data, by)
+    got = "nothing" if found is MISSING else "an empty text" if isinstance(found, str) else kind(found)
+    return f"learn.by: expected a text or a number at {by} of the event, got {got}"

@@ -19,8 +19,9 @@ def id_of(subject: Phase | Task) -> str:
 
 @dataclass(frozen=True)
 class RecallLessons:
-    """Ask the memory for lessons; before a report also gather the situation, before goals the robot's recent runs, and
-    read the run that this one `follows`."""
+    """Ask the memory for lessons; before a report also gather the situation, before goals the robot's recent runs
+    (unless its lessons are kept by a value of the event: those runs are others'), and read the run that this one
+    `follows`."""
 
     query: str
     with_situation: bool = False

@@ -25,7 +25,7 @@ async def run_summary(run: Run, blobs: Blobs) -> RunSummary:
         goals=execution.goals.content if execution.goals else "",
         tasks=[await _task_summary(run, task, blobs) for task in execution.tasks or []],
         delivered=execution.content.summary if execution.content and execution.delivery else "",
-        known=[lesson.content for lesson in execution.recalled],
+        known=[lesson.content for lesson in execution.recalled if not lesson.rehearsed],
         now=now_text(run),
     )
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from executor.domain.run import Run, Situation
 from executor.domain.situation.followed import in_short, is_of_same_robot, texts_of
-from executor.domain.situation.recent import pending_lines, recent_lines, zone_of
+from executor.domain.situation.recent import RecentRuns, pending_lines, recent_lines, zone_of
 from executor.file_ports import Blobs
 from executor.ports import Runs
 from rota_common.bus.rpc import Ask
@@ -41,13 +41,14 @@ class GatherSituation:
     blobs: Blobs
     ask: Ask
 
-    async def __call__(self, run: Run) -> Situation:
+    async def __call__(self, run: Run, *, rehearsed: bool = False) -> Situation:
+        """`rehearsed`: canned answers stand in for a model, so runs of which the same holds are shown too."""
         execution, missing = run.execution, list[str]()
         mine = {"team_id": execution.team_id, "member_id": execution.member_id}
         plans, waiting, recent = await asyncio.gather(
             self._answer(catalog.LIST_PLANS, ListPlans(**mine, limit=LIMIT), missing),
             self._answer(catalog.LIST_WAITING, ListWaiting(**mine, limit=LIMIT), missing),
-            self.runs.recent(run, earliest=execution.created_at - LOOK_BACK, limit=LIMIT),
+            self._recent(run, LIMIT, rehearsed=rehearsed),
         )
         zone = zone_of(run)
         plans, waiting = plans or PlanPage(), waiting or WaitingPage()
@@ -58,9 +59,9 @@ class GatherSituation:
             missing=sorted(missing),
         )
 
-    async def recent(self, run: Run) -> Situation:
+    async def recent(self, run: Run, *, rehearsed: bool = False) -> Situation:
         """The robot's own runs alone, and few of them."""
-        found = await self.runs.recent(run, earliest=run.execution.created_at - LOOK_BACK, limit=SHORT)
+        found = await self._recent(run, SHORT, rehearsed=rehearsed)
         zone = zone_of(run)
         return Situation(
             pending=pending_lines((), (), found.under_way, zone),
@@ -68,6 +69,10 @@ class GatherSituation:
             happened=recent_lines(found.ended, zone),
             short=True,
         )
+
+    async def _recent(self, run: Run, limit: int, *, rehearsed: bool) -> RecentRuns:
+        found = await self.runs.recent(run, earliest=run.execution.created_at - LOOK_BACK, limit=limit)
+        return found if rehearsed else found.without_rehearsed()
 
     async def followed(self, run: Run, execution_id: str) -> tuple[str, str]:
         """The run that this one follows, in short; else a note on why it isn't known."""

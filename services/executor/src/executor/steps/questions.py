@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from executor.domain.outcomes import Outcome, Recalled, RulesAnswered
+from executor.domain.phases import lesson_scope, no_scope
 from executor.domain.run import Run
 from executor.domain.steps import CheckRules
 from rota_common.bus.rpc import Ask
@@ -32,8 +33,9 @@ class Questions:
 
     ask: Ask
 
-    async def recall(self, run: Run, query: str) -> Recalled:
-        execution, kb = run.execution, run.robot.robot_config.kb
+    async def recall(self, run: Run, query: str, *, rehearsed: bool = False) -> Recalled:
+        """`rehearsed`: with the lessons of canned answers."""
+        execution, kb, scope = run.execution, run.robot.robot_config.kb, lesson_scope(run)
         named = kb.collections if kb else []
         wanted = [name for name in named if re.fullmatch(NAME_PATTERN, name)][:MAX_COLLECTIONS]
         unknown = [name for name in named if name not in wanted]
@@ -45,14 +47,18 @@ class Questions:
             collections=wanted,
             shared_limit=_limit(kb),
             min_score=MIN_RELEVANCE if execution.trigger.type is TriggerType.HUMAN else 0,
+            scope=scope,
+            rehearsed=rehearsed,
         )
         try:
             recalled = await self.ask(catalog.RECALL, question, timeout=RECALL_TIMEOUT_S)
         except (Transient, Permanent) as error:
             return Recalled([], note=f"without lessons of earlier runs: {error}")
         found = [each.entry for each in recalled.entries]
+        notes = [f"kb: there can't be a collection {', '.join(unknown)}"] if unknown else []
+        notes += [f"without lessons of earlier runs: {no_scope(run)}"] if scope is None else []
         return Recalled(
-            note=f"kb: there can't be a collection {', '.join(unknown)}" if unknown else "",
+            note="; ".join(notes),
             known=[each.entry for each in recalled.shared],
             lessons=[
                 Lesson(
@@ -61,6 +67,8 @@ class Questions:
                     content=entry.content,
                     execution_id=entry.execution_id or "",
                     learnt_at=entry.created_at,
+                    scope=entry.scope,
+                    rehearsed=entry.rehearsed,
                 )
                 for entry in found
             ],

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import assert_never
 
-from executor.agents.connectors import Connector
+from executor.agents.connectors import REHEARSAL, Connector
 from executor.agents.facts import facts
 from executor.agents.prompt_files import Agent, Agents
 from executor.agents.prompts import for_phase, phase_frame, schema_of
@@ -117,23 +117,41 @@ class StepRunner:
     async def _ask_model(self, run: Run, step: AskAgent | RunTurn | Compact) -> StepResult:
         match step:
             case AskAgent(Phase.INSPIRATION) | RunTurn():
-                return await self._run_turn(run, step)
+                return await self._run_turn(self._for_model(run, step), step)
             case AskAgent():
-                return await self._ask_agent(run, step)
+                return await self._ask_agent(self._for_model(run, step), step)
             case Compact():
                 return await self._compact(run, step)
 
+    def _for_model(self, run: Run, step: AskAgent | RunTurn) -> Run:
+        """Without the lessons of canned answers, unless this step gets one, too: a run may have begun without a model,
+        and its agents may have different ones."""
+        lessons = run.execution.recalled
+        if not any(lesson.rehearsed for lesson in lessons) or self._rehearses(run, subject_of(step), step):
+            return run
+        return run.with_execution(recalled=[lesson for lesson in lessons if not lesson.rehearsed])
+
+    def _rehearses(self, run: Run, subject: Phase | Task, step: AskAgent | RunTurn | None = None) -> bool:
+        """Does a canned answer stand in for a model's? An agent that can't be asked at all gets none."""
+        try:
+            return self._model(run, self._agent(run, subject), step)[1].type == REHEARSAL
+        except Permanent:
+            return False
+
     async def _recall(self, run: Run, step: RecallLessons) -> Outcome:
+        rehearsed = self._rehearses(run, Phase.GOALS)
         recalled, around, (followed, note) = await asyncio.gather(
-            self.questions.recall(run, step.query), self._look_around(run, step), self._follow(run, step)
+            self.questions.recall(run, step.query, rehearsed=rehearsed),
+            self._look_around(run, step, rehearsed=rehearsed),
+            self._follow(run, step),
         )
         notes = "; ".join(filter(None, [recalled.note, note]))
-        return replace(recalled, surroundings=around, followed=followed, note=notes)
+        return replace(recalled, surroundings=around, followed=followed, note=notes, rehearsed=rehearsed)
 
-    async def _look_around(self, run: Run, step: RecallLessons) -> Situation | None:
+    async def _look_around(self, run: Run, step: RecallLessons, *, rehearsed: bool) -> Situation | None:
         if step.with_situation:
-            return await self.gather_situation(run)
-        return await self.gather_situation.recent(run) if step.with_history else None
+            return await self.gather_situation(run, rehearsed=rehearsed)
+        return await self.gather_situation.recent(run, rehearsed=rehearsed) if step.with_history else None
 
     async def _follow(self, run: Run, step: RecallLessons) -> tuple[str, str]:
         return await self.gather_situation.followed(run, step.follows) if step.follows else ("", "")

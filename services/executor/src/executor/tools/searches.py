@@ -37,7 +37,8 @@ class SearchTools:
         }
 
     async def memory(self, call: Call) -> str:
-        """The robot's own lessons, then knowledge of the collections that its definition names."""
+        """The robot's own lessons, then knowledge of the collections that its definition names. Lessons by a value of
+        the event (`learn.by`) are given to a run as it begins, and aren't found here."""
         kb, limit = call.robot.robot_config.kb, call.arguments.number("limit", 5)
         named = [name for name in kb.collections if re.fullmatch(NAME_PATTERN, name)] if kb else []
         query = call.arguments.text("query")[:QUERY_LIMIT]
@@ -48,6 +49,7 @@ class SearchTools:
             limit=limit,
             collections=named[:MOST_COLLECTIONS],
             shared_limit=limit,
+            scope=None if call.robot.robot_config.learn.by else "",
         )
         found = await answered(self.ask, RECALL, wanted)
         own = [f"[{one.entry.type}, {one.entry.created_at:%Y-%m-%d}] {one.entry.content}" for one in found.entries]

@@ -4,9 +4,10 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from datetime import datetime
 from typing import TypeVar
 
-from learner.domain import AgedRobot, RunLessons
+from learner.domain import AgedRobot, RunLessons, without
 from learner.history import GoalsDecision, PastRun
 from learner.ports import Adapters, Agents
+from rota_common.page_cursor import PageCursor
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.learning import Lesson
 from rota_contracts.messages.usage import ModelCall
@@ -40,6 +41,24 @@ class InMemoryLessons:
 
     async def remove(self, execution_id: str) -> None:
         self._lessons.pop(execution_id, None)
+
+    async def page(
+        self, team: str, member: str, *, scope: str | None = None, limit: int, after: PageCursor | None = None
+    ) -> Sequence[RunLessons]:
+        found = [one for one in self._with_lessons(team, member, scope) if after is None or _place(one) < after]
+        return sorted(found, key=_place, reverse=True)[:limit]
+
+    async def forget(
+        self, team: str, member: str, *, ids: Sequence[str] | None = None, scope: str | None = None
+    ) -> int:
+        before = self._with_lessons(team, member, scope)
+        after = [without(one, ids) for one in before]
+        self._lessons |= {one.execution_id: one for one in after}
+        return sum(len(one.lessons) for one in before) - sum(len(one.lessons) for one in after)
+
+    def _with_lessons(self, team: str, member: str, scope: str | None) -> list[RunLessons]:
+        theirs = [one for one in self._lessons.values() if (one.team, one.member) == (team, member) and one.lessons]
+        return [one for one in theirs if scope in (None, one.lessons[0].scope)]
 
     async def remove_robot(self, team: str, member: str, *, up_to_rev: int) -> None:
         self._lessons = _others(self._lessons, team, member, up_to_rev)
@@ -101,6 +120,10 @@ class InMemoryHistory:
         return _remove_before(self._runs, team, member, before) + _remove_before(self._decisions, team, member, before)
 
 
+def _place(one: RunLessons) -> PageCursor:
+    return PageCursor(one.at, one.execution_id)
+
+
 def _others(kept: dict[str, Kept], team: str, member: str, rev: int) -> dict[str, Kept]:
     """All but the documents of this robot up to this revision."""
     return {key: one for key, one in kept.items() if (one.team, one.member) != (team, member) or one.rev > rev}
@@ -135,9 +158,22 @@ class InMemoryKnowledge:
         self._of |= {lesson.id: (team, member) for lesson in lessons}
         return len(lessons)
 
-    async def forget(self, team: str, member: str, *, before: datetime) -> int:
+    async def forget(
+        self,
+        team: str,
+        member: str,
+        *,
+        before: datetime | None = None,
+        ids: Sequence[str] | None = None,
+        scope: str | None = None,
+    ) -> int:
         theirs = [
-            key for key, lesson in self.kept.items() if self._of[key] == (team, member) and lesson.learnt_at < before
+            key
+            for key, lesson in self.kept.items()
+            if self._of[key] == (team, member)
+            and (before is None or lesson.learnt_at < before)
+            and (ids is None or key in ids)
+            and scope in (None, lesson.scope)
         ]
         return len([self.kept.pop(key) for key in theirs])
 

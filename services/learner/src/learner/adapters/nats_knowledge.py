@@ -21,10 +21,22 @@ class NatsKnowledge:
                 content=lesson.content,
                 execution_id=lesson.execution_id,
                 created_at=lesson.learnt_at,
+                scope=lesson.scope,
+                rehearsed=lesson.rehearsed,
             )
             for lesson in lessons
         ]
         return (await self._ask(REMEMBER, Remember(team_id=team, member_id=member, entries=entries))).count
 
-    async def forget(self, team: str, member: str, *, before: datetime) -> int:
-        return (await self._ask(FORGET, Forget(team_id=team, member_id=member, before=before))).count
+    async def forget(
+        self,
+        team: str,
+        member: str,
+        *,
+        before: datetime | None = None,
+        ids: Sequence[str] | None = None,
+        scope: str | None = None,
+    ) -> int:
+        those = None if ids is None else [*ids]
+        wanted = Forget(team_id=team, member_id=member, ids=those, before=before, scope=scope)
+        return (await self._ask(FORGET, wanted)).count

@@ -37,12 +37,21 @@ class InMemoryEntries:
         self._entries.setdefault(owner, {}).update({entry.id: (entry, vector, rev) for entry, vector in entries})
 
     async def nearest(
-        self, owner: Owner, vector: Vector, limit: int, *, since: datetime | None = None
+        self,
+        owner: Owner,
+        vector: Vector,
+        limit: int,
+        *,
+        since: datetime | None = None,
+        scope: str = "",
+        rehearsed: bool = False,
     ) -> list[RecalledEntry]:
         scored = [
             RecalledEntry(entry=entry, score=_cosine(vector, its))
             for entry, its, _ in self._entries.get(owner, {}).values()
-            if since is None or entry.created_at >= since
+            if (since is None or entry.created_at >= since)
+            and entry.scope == scope
+            and (rehearsed or not entry.rehearsed)
         ]
         return sorted(scored, key=lambda found: -found.score)[:limit]
 
@@ -51,9 +60,20 @@ class InMemoryEntries:
         those = [one for one in set(ids) & known.keys() if before is None or known[one][0].created_at < before]
         return len([known.pop(one) for one in those])
 
-    async def clear(self, owner: Owner, *, up_to_rev: int | None = None, before: datetime | None = None) -> int:
+    async def clear(
+        self,
+        owner: Owner,
+        *,
+        up_to_rev: int | None = None,
+        before: datetime | None = None,
+        scope: str | None = None,
+    ) -> int:
         known = self._entries.get(owner, {})
-        those = [one for one, (_, _, rev) in known.items() if up_to_rev is None or rev <= up_to_rev]
+        those = [
+            one
+            for one, (entry, _, rev) in known.items()
+            if (up_to_rev is None or rev <= up_to_rev) and scope in (None, entry.scope)
+        ]
         return await self.remove(owner, those, before=before)
 
 

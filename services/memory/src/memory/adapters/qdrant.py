@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from qdrant_client import AsyncQdrantClient
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 from qdrant_client.models import (
+    Condition,
     DatetimeIndexParams,
     DatetimeIndexType,
     Distance,
@@ -57,9 +58,11 @@ class Qdrant:
         if connection is not None:
             await connection.close()
 
-    async def prepare(self, collection: str, *, tenants: Sequence[str], instants: Sequence[str] = ()) -> None:
+    async def prepare(
+        self, collection: str, *, tenants: Sequence[str], instants: Sequence[str] = (), words: Sequence[str] = ()
+    ) -> None:
         """Make the collection if it isn't there; every search is for one value of one of the fields `tenants`, and may
-        be narrowed by the fields `instants`.
+        be narrowed by the fields `instants` and `words`.
 
         Raises Permanent if its vectors have another length.
         """
@@ -67,7 +70,7 @@ class Qdrant:
             if not await self._client.collection_exists(collection):
                 await self._create(collection)
             if self._url:  # Qdrant's local mode has no indexes
-                await self._index(collection, tenants, instants)
+                await self._index(collection, tenants, instants, words)
             vectors = (await self._client.get_collection(collection)).config.params.vectors
         if not isinstance(vectors, VectorParams) or vectors.size != self._dimensions:
             raise Permanent(
@@ -86,7 +89,7 @@ class Qdrant:
         limit: int,
         tenants: Sequence[FieldCondition],
         *,
-        also: Sequence[FieldCondition] = (),
+        also: Sequence[Condition] = (),
     ) -> list[ScoredPoint]:
         """The closest points of these tenants that meet the conditions `also`, best first.
 
@@ -122,7 +125,9 @@ class Qdrant:
             if error.status_code != CONFLICT:  # else another replica was faster
                 raise
 
-    async def _index(self, collection: str, tenants: Sequence[str], instants: Sequence[str]) -> None:
+    async def _index(
+        self, collection: str, tenants: Sequence[str], instants: Sequence[str], words: Sequence[str]
+    ) -> None:
         """At every start: it changes nothing if it is done; the replica that made the collection may have died."""
         index = KeywordIndexParams(type=KeywordIndexType.KEYWORD, is_tenant=True)
         for field in tenants:
@@ -130,6 +135,9 @@ class Qdrant:
         age = DatetimeIndexParams(type=DatetimeIndexType.DATETIME, enable_hnsw=False)  # the graphs are the tenants'
         for field in instants:
             await self._client.create_payload_index(collection, field, field_schema=age, wait=True)
+        word = KeywordIndexParams(type=KeywordIndexType.KEYWORD, enable_hnsw=False)
+        for field in words:
+            await self._client.create_payload_index(collection, field, field_schema=word, wait=True)
 
     def _connect(self) -> AsyncQdrantClient:
         if self._url:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from qdrant_client.models import (
     Condition,
@@ -9,6 +10,9 @@ from qdrant_client.models import (
     FieldCondition,
     Filter,
     HasIdCondition,
+    IsEmptyCondition,
+    MatchValue,
+    PayloadField,
     PointStruct,
     Range,
 )
@@ -19,7 +23,7 @@ from memory.ports import Vector
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.memory import MemoryEntry, RecalledEntry
 
-COLLECTION, TENANT, AGE = "lessons", "tenant", "created_at"
+COLLECTION, TENANT, AGE, SCOPE, REHEARSED = "lessons", "tenant", "created_at", "scope", "rehearsed"
 
 
 class QdrantEntries:
@@ -29,36 +33,65 @@ class QdrantEntries:
         self._qdrant = qdrant
 
     async def prepare(self) -> None:
-        await self._qdrant.prepare(COLLECTION, tenants=[TENANT], instants=[AGE])
+        await self._qdrant.prepare(COLLECTION, tenants=[TENANT], instants=[AGE], words=[SCOPE])
 
     async def keep(self, owner: Owner, entries: Sequence[tuple[MemoryEntry, Vector]], *, rev: int) -> None:
         points = [
             PointStruct(
                 id=_point(owner, entry.id),
                 vector=vector,
-                payload={TENANT: owner.tenant, "rev": rev, **entry.model_dump(mode="json")},
+                payload={TENANT: owner.tenant, "rev": rev, **_payload(entry)},
             )
             for entry, vector in entries
         ]
         await self._qdrant.put(COLLECTION, points)
 
     async def nearest(
-        self, owner: Owner, vector: Vector, limit: int, *, since: datetime | None = None
+        self,
+        owner: Owner,
+        vector: Vector,
+        limit: int,
+        *,
+        since: datetime | None = None,
+        scope: str = "",
+        rehearsed: bool = False,
     ) -> list[RecalledEntry]:
         young = [FieldCondition(key=AGE, range=DatetimeRange(gte=since))] if since else []
-        found = await self._qdrant.nearest(COLLECTION, vector, limit, [_of(owner)], also=young)
+        learnt = [] if rehearsed else [_without(REHEARSED)]
+        found = await self._qdrant.nearest(COLLECTION, vector, limit, [_of(owner)], also=[*young, _in(scope), *learnt])
         return [RecalledEntry(entry=MemoryEntry.model_validate(point.payload), score=point.score) for point in found]
 
     async def remove(self, owner: Owner, ids: Sequence[str], *, before: datetime | None = None) -> int:
         those = HasIdCondition(has_id=[_point(owner, one) for one in ids])
         return await self._delete(owner, those, *_older(before))
 
-    async def clear(self, owner: Owner, *, up_to_rev: int | None = None, before: datetime | None = None) -> int:
+    async def clear(
+        self,
+        owner: Owner,
+        *,
+        up_to_rev: int | None = None,
+        before: datetime | None = None,
+        scope: str | None = None,
+    ) -> int:
         learnt = [] if up_to_rev is None else [FieldCondition(key="rev", range=Range(lte=up_to_rev))]
-        return await self._delete(owner, *learnt, *_older(before))
+        scoped = [] if scope is None else [_in(scope)]
+        return await self._delete(owner, *learnt, *scoped, *_older(before))
 
     async def _delete(self, owner: Owner, *those: Condition) -> int:
         return await self._qdrant.delete(COLLECTION, Filter(must=[_of(owner), *those]))
+
+
+def _payload(entry: MemoryEntry) -> dict[str, Any]:
+    """Without what is empty: entries of before there were scopes and rehearsals are found like those with neither."""
+    return {name: value for name, value in entry.model_dump(mode="json").items() if value not in ("", False)}
+
+
+def _in(scope: str) -> Condition:
+    return FieldCondition(key=SCOPE, match=MatchValue(value=scope)) if scope else _without(SCOPE)
+
+
+def _without(field: str) -> Condition:
+    return IsEmptyCondition(is_empty=PayloadField(key=field))
 
 
 def _older(before: datetime | None) -> list[FieldCondition]:

@@ -24,6 +24,7 @@ from trigger_gateway.http import (
     files,
     interventions,
     knowledge,
+    lessons,
     members,
     quarantine,
     retries,
@@ -46,7 +47,7 @@ from trigger_gateway.use_cases import UseCases
 ROUTERS = (
     webhooks.router,
     *(teams.admin, teams.team_keys, secrets.router, secrets.admin, members.router),
-    *(sources.router, robots.router, files.router),
+    *(sources.router, robots.router, files.router, lessons.router),
     *(
         runs.router,
         events.router,

@@ -29,7 +29,7 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
             "list_suppressions",
             "get_attachment",
         ),
-        *("list_files", "read_file", "list_approvals", "read_approval"),
+        *("list_files", "read_file", "list_lessons", "list_approvals", "read_approval"),
         "list_secrets",  # their names
     ),
     Role.MEMBER: (
@@ -48,6 +48,7 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
         *("decide_approval", "release_quarantined", "drop_quarantined"),
         *("enable_target", "disable_target", "suppress", "unsuppress"),
         *("put_entry", "put_entries", "remove_entry", "remove_collection", "read_audit"),
+        *("forget_lesson", "forget_lessons"),
     ),
     Role.OWNER: ("create_key", "delete_key"),
 }

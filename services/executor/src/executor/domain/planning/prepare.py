@@ -38,7 +38,12 @@ def _recalled(run: Run, outcome: Recalled) -> Run:
     notes = [outcome.note] if outcome.note else []
     notes += [f"inspiration: {missing}" for missing in around.missing] if around else []
     run = run.model_copy(update={"recalled": True, "surroundings": around, "followed": outcome.followed})
-    return run.with_execution(recalled=outcome.lessons, known=outcome.known, notes=[*run.execution.notes, *notes])
+    return run.with_execution(
+        recalled=outcome.lessons,
+        known=outcome.known,
+        rehearsed=outcome.rehearsed,
+        notes=[*run.execution.notes, *notes],
+    )
 
 
 def _planned(run: Run, outcome: Planned) -> Run:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -50,6 +50,7 @@ class RunExcerpt(Part):
     delivery: _Delivery | None = None
     error: str | None = None
     skipped: str | None = None
+    rehearsed: bool = False
     question: PendingQuestion | None = None
     interventions: list[Intervention] = []
 
@@ -61,6 +62,11 @@ class RecentRuns:
     since: datetime
     under_way: Sequence[RunExcerpt]
     ended: Sequence[RunExcerpt]
+
+    def without_rehearsed(self) -> "RecentRuns":
+        """For a model's eyes."""
+        begun, over = ([one for one in runs if not one.rehearsed] for runs in (self.under_way, self.ended))
+        return replace(self, under_way=begun, ended=over)
 
 
 def zone_of(run: Run) -> ZoneInfo:

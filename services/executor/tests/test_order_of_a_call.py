@@ -170,7 +170,7 @@ def test_a_run_acts_in_the_role_of_its_trigger(subtests: pytest.Subtests) -> Non
     assert role_of(new_run("clock")) is role_of(new_run("event")) is Role.MEMBER  # unless its definition says otherwise
 
 
-def test_whoever_intervenes_in_a_run_lowers_its_role_and_never_raises_it() -> None:  # EX-65 TG-24
+def test_a_person_who_intervenes_in_a_run_lowers_its_role_and_never_raises_it() -> None:  # EX-65 TG-24
     run = new_run("human", role="owner")
     run = signalled(run, "pause", role="viewer")  # no words of theirs are in it
     assert role_of(run) is Role.OWNER

@@ -270,7 +270,7 @@ class Robot(RobotDefinition):
         return switches.get(kind, triggers.event)
 
     def own_role(self, kind: TriggerType) -> Role:
-        """The highest role of its runs of this kind, whoever asked for them; a person's own role counts alone."""
+        """The highest role of its runs of this kind; of a person's, only that person's own role counts."""
         switch = self.trigger(kind)
         return switch.role if isinstance(switch, OwnTrigger) else Role.OWNER
 

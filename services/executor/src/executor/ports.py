@@ -56,13 +56,7 @@ class Tools(Protocol):
         ...
 
     async def call(
-        self,
-        use: ToolUse,
-        *,
-        team: str,
-        robot: Robot | None = None,
-        role: Role = Role.OWNER,
-        timeout: float | None = None,
+        self, use: ToolUse, *, team: str, role: Role, robot: Robot | None = None, timeout: float | None = None
     ) -> str:
         """Call `use.tool` of `use.server` once, in the team's name, and for a built-in tool the robot's, in the role of
         its run; returns its answer as text. Raises NotBegun, or ToolFailed, also for a server that isn't for this

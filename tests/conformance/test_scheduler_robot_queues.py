@@ -40,9 +40,9 @@ class Stores:
         found = await self.robot_queues.waiting(ListWaiting(team_id=team, member_id=member, limit=limit))
         return [(each.execution_id, each.about) for each in found]
 
-    async def merge(self, name: str, merge_id: str = "m1", *, goals: str = "and Initech", member: str = MEMBER) -> bool:
-        request = MergeInto(team_id=TEAM, member_id=member, execution_id=eid(name), merge_id=merge_id, goals=goals)
-        return await self.robot_queues.merge(request)
+    async def merge(self, name: str, merge_id: str = "m1", *, goals: str = "and Initech", **given: Any) -> bool:
+        fields: dict[str, Any] = {"team_id": TEAM, "member_id": MEMBER, "execution_id": eid(name), "goals": goals}
+        return await self.robot_queues.merge(MergeInto.model_validate(fields | {"merge_id": merge_id} | given))
 
     async def messages(self, name: str) -> list[str]:
         stored = (await self.queue.stored([eid(name)]))[eid(name)]
@@ -152,13 +152,22 @@ async def test_goals_are_added_once_under_each_merge_id(stores: Stores) -> None:
     assert await stores.messages("t1") == [*before, "and Initech", "and Hooli"]
 
 
+async def test_goals_that_are_added_lower_the_role_and_never_raise_it(stores: Stores) -> None:  # SC-13 EX-65
+    await stores.write(decided=[decided("t1", role="owner"), decided("t2", "clock")])
+    roles = []
+    for name, merge_id, role in (("t1", "m1", "admin"), ("t1", "m2", "owner"), ("t2", "m3", "member")):
+        assert await stores.merge(name, merge_id, role=role)
+        roles.append((await stores.queue.stored([eid(name)]))[eid(name)].trigger.role)
+    assert roles == ["admin", "admin", "member"]
+
+
 async def test_an_execution_that_has_its_slot_or_is_unknown_takes_no_goals(stores: Stores) -> None:  # SC-13
     await stores.write(decided=[decided("t1", admitted=True), decided("t2", admitted=True), decided("t3")])
     await stores.write(moved=await moved(stores, "t2", EntryState.QUEUED))
     before = await stores.messages("t1")
     for name in ("t1", "t2", "unknown"):
         assert not await stores.merge(name), name
-    assert not await stores.merge("t3", member="bob")
+    assert not await stores.merge("t3", member_id="bob")
     assert await stores.messages("t1") == before
 
 

@@ -1,4 +1,4 @@
-"""Roles of API keys."""
+"""Roles: of API keys, of people, and of what a run does in their name."""
 
 from enum import StrEnum
 
@@ -13,6 +13,11 @@ class Role(StrEnum):
 
     def covers(self, needed: "Role") -> bool:
         return _ASCENDING.index(self) >= _ASCENDING.index(needed)
+
+
+def least(*roles: Role) -> Role:
+    """The one that includes the fewest others."""
+    return min(roles, key=_ASCENDING.index)
 
 
 _ASCENDING = tuple(Role)

@@ -36,6 +36,7 @@ from rota_contracts.messages.plan import PlanPage
 from rota_contracts.messages.replay import ReplayExecution
 from rota_contracts.messages.validation import RulesReply, ValidationResult
 from rota_contracts.robots.robot import Robot
+from rota_contracts.roles import Role
 
 SUMMARY = "- they were found"
 Handle = Callable[[Any], Awaitable[Any]]
@@ -150,7 +151,15 @@ class World:
         self._said += 1
         return self.shape.says[min(self._said, len(self.shape.says)) - 1]
 
-    async def call(self, use: ToolUse, *, team: str, robot: Robot | None = None, timeout: float | None = None) -> str:
+    async def call(
+        self,
+        use: ToolUse,
+        *,
+        team: str,
+        robot: Robot | None = None,
+        role: Role = Role.OWNER,
+        timeout: float | None = None,
+    ) -> str:
         run = await self.run()
         stored = [each.status for each in uses_of(run) if each.step_id == use.step_id]
         if stored != [ToolStatus.STARTED]:

@@ -30,7 +30,7 @@ from rota_contracts.messages.approval import (
     ListApprovals,
     ReadApproval,
 )
-from rota_contracts.messages.control import Control, ControlAction
+from rota_contracts.messages.control import Control, ControlAction, Intervene
 from rota_contracts.messages.conversation import ToolStatus, ToolUse
 from rota_contracts.messages.execution import ExecStatus, Execution, ExecutionRequestedV1, ReadExecution
 from rota_contracts.messages.memory import Recall, RecallReply
@@ -86,8 +86,8 @@ class Office:
     async def _check(self, request: CheckRules) -> RulesReply:
         return RulesReply(verdict=ValidationResult(passed=True, score=0.9))
 
-    async def begin(self, *, mode: str | None = None, grant: int = 0) -> None:
-        trigger = a_trigger(executor_mode=mode)
+    async def begin(self, *, mode: str | None = None, grant: int = 0, **given: Any) -> None:
+        trigger = a_trigger(executor_mode=mode, **given)
         fact = ExecutionRequestedV1(execution_id="e1", trigger=trigger, requested_at=NOON, grant=grant, **OWNER)
         await self.bus.publish(catalog.EXECUTION_REQUESTED, fact, caused_by=f"t1-{grant}")
         await self.bus.settled()
@@ -314,3 +314,19 @@ async def test_a_dry_run_asks_no_person() -> None:  # EX-07
         await office.begin(mode="dryrun")
         await office.worked()
         assert (office.requested(), office.tools.calls) == ([], [])
+
+
+async def test_a_members_word_in_an_admins_run_takes_the_admins_tools_away() -> None:  # EX-65 TG-24
+    roles = {"autonomy": "full", "roles": {"admin": ["crm.note"]}}
+    ask = '{"status": "need_input", "question": "What now?"}'
+    async with Office(calls(NOTE), ask, calls(OTHER_NOTE), **roles).open() as office:
+        await office.begin(type="human", role="admin", input={"messages": [{"content": "Note it."}]})
+        await office.until(waits)
+        said = [{"content": "Note that, too."}]
+        word = Intervene(**OWNER, intervention_id="i1", action="instruct", messages=said, role="member")
+        await office.bus.ask(catalog.INTERVENE, word)
+        first, second = uses(await office.worked())
+        assert (first.status, second.status) == (ToolStatus.COMPLETED, ToolStatus.FAILED)
+        assert "there is no tool crm__note" in (second.error or "")
+        assert [use.arguments["text"] for use in office.tools.calls] == ["hot"]
+        assert await office.replays()

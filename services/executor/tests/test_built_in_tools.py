@@ -41,6 +41,7 @@ from rota_contracts.messages.workspace import (
 )
 from rota_contracts.robots.resources import BuiltInTool
 from rota_contracts.robots.robot import Robot
+from rota_contracts.roles import Role
 
 ALL = [tool.value for tool in BuiltInTool]
 
@@ -102,10 +103,10 @@ class World:
         searches = SearchTools(ask=ask, skills=Skills(skills))
         self.tools = RobotTools(mcp=self.mcp, registry=Registry({**files.works(), **searches.works()}))
 
-    async def call(self, tool: str, /, robot: Robot | None = None, **arguments: Any) -> str:
+    async def call(self, tool: str, /, robot: Robot | None = None, role: Role = Role.OWNER, **arguments: Any) -> str:
         use = ToolUse(step_id="step-1", name=tool, server=BUILT_IN, tool=tool, arguments=arguments)
         robot = robot or having(*ALL)
-        return await self.tools.call(use, team=robot.team_id, robot=robot)
+        return await self.tools.call(use, team=robot.team_id, robot=robot, role=role)
 
     async def refusal(self, tool: str, /, robot: Robot | None = None, **arguments: Any) -> str:
         with pytest.raises(ToolFailed) as refused:
@@ -233,6 +234,14 @@ async def test_of_many_tools_an_assistant_is_offered_those_that_it_has_searched(
         named,
     ]
     assert [use.tool for use in world.mcp.calls] == ["refundOrder"]
+
+
+async def test_a_search_finds_no_tool_that_its_run_may_not_call() -> None:  # EX-65 EX-99
+    world = World([Tool("crm__refund", "crm", "refund", "Gives money back"), *MANY])
+    config = EQUIPPED.robot_config.resources.model_dump() | {"mcp": [{"id": "crm"}], "tools": ["mcp_tool_search"]}
+    robot = having(resources=config, roles={"admin": ["crm.refund"]})
+    assert await world.call("mcp_tool_search", robot, Role.ADMIN, query="money") == "- crm__refund: Gives money back"
+    assert "none of the 16 tools" in await world.call("mcp_tool_search", robot, Role.MEMBER, query="money")
 
 
 async def test_few_tools_need_no_search_and_without_a_search_all_are_offered() -> None:

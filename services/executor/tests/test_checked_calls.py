@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from services.executor.tests.fixtures import a_task, an_mcp_task, with_tasks
+from services.executor.tests.fixtures import a_task, an_mcp_task, new_run, with_tasks
 from services.executor.tests.harness import TOOLS, StepHarness, calls
 from services.executor.tests.test_approvals import LOOKUP, NOTE, a_robot_with, uses
 from services.executor.tests.test_hooks import HookedShop
@@ -35,6 +35,25 @@ async def test_an_assistant_of_a_read_only_robot_is_not_offered_what_may_change_
     offered = [[tool.name for tool in prompt.tools] for prompt in shop.model.prompts]
     assert offered == [["crm__lookup", "ask_person"]] * 2
     assert (shop.tools.calls, run.execution.results[0].status) == ([], "completed")
+
+
+async def test_a_run_below_a_tools_role_is_neither_offered_nor_lent_it(
+    subtests: pytest.Subtests,
+) -> None:  # EX-65 TG-24
+    robot = a_robot_with(roles={"admin": ["crm.note"]})
+    single = an_mcp_task(1, executor_id="crm.note", mcp_tool="note", args=[{"text": "hot"}])
+    for role, offered, made in (("member", ["crm__lookup"], []), ("admin", ["crm__lookup", "crm__note"], ["note"])):
+        with subtests.test(role):
+            shop = StepHarness(ScriptedModel(calls(NOTE), "done"))
+            run = await shop.task_done(with_tasks(a_task(1), run=new_run("human", robot=robot, role=role)))
+            shown = [tool.name for tool in shop.model.prompts[0].tools if tool.server]
+            assert [name for name in shown if name in ("crm__lookup", "crm__note")] == offered
+            assert [use.tool for use in shop.tools.calls] == made
+            assert ("there is no tool crm__note" in (uses(run.execution)[0].error or "")) is (made == [])
+            alone = StepHarness(ScriptedModel())  # nor does a plan's own call reach it
+            run = await alone.task_done(with_tasks(single, run=new_run("human", robot=robot, role=role)))
+            assert [use.tool for use in alone.tools.calls] == made
+            assert ("role admin: crm.note needs it" in (run.execution.results[0].error or "")) is (made == [])
 
 
 async def test_arguments_are_checked_when_the_call_is_made(subtests: pytest.Subtests) -> None:

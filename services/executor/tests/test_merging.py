@@ -39,6 +39,7 @@ from rota_contracts.messages.goal_merge import ListWaiting, MergeInto, MergeRepl
 from rota_contracts.messages.learning import CheckGoals
 from rota_contracts.messages.trigger import TriggerType
 from rota_contracts.model import Part
+from rota_contracts.roles import Role
 
 SOON = NOON + timedelta(seconds=10)
 
@@ -198,6 +199,18 @@ async def test_goals_for_a_run_that_waits_for_its_slot_go_to_the_scheduler() -> 
     assert (first, first.execution_id, first.goals) == (again, "q1", "the rest")
     team.others.merged = MergeReply(done=False)
     assert await team.merging.give_goals(run, run.merging) == GoalsGiven("q1", done=False)
+
+
+async def test_goals_take_the_role_of_their_run_along() -> None:  # SC-13 EX-65
+    team = Team()
+    await team.keep(an_earlier("e0"))
+    giver = signalled(comparing(type="human", role="owner"), "instruct", "Sell", role="admin")
+    await team.merging.give_goals(giver, Merge(into="e0", goals="Sell"))
+    await team.merging.give_goals(giver, Merge(into="q1", goals="Sell", queued=True))
+    target = await team.runs.find("e0")
+    assert target is not None
+    (asked,) = [request for request in team.others.asked if isinstance(request, MergeInto)]
+    assert [signal.role for signal in target.inbox] == [asked.role] == [Role.ADMIN]
 
 
 async def test_a_dry_run_gives_no_goals() -> None:  # SC-13 EX-07

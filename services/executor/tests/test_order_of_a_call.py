@@ -4,18 +4,20 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from services.executor.tests.fixtures import new_run, signalled
 
 from executor.domain.calls.callee import Callee, of_process, of_tool
 from executor.domain.calls.duplicates import progress_note, stalled_rounds
 from executor.domain.calls.order import MOST_ASKED, AskHooks, AskPerson, Begin, Proposed, Refuse, decide
-from executor.domain.calls.policy import Policy, matches, permitted, stricter
+from executor.domain.calls.policy import Policy, matches, permitted, policy_of, processes_for, role_of, stricter
 from executor.domain.conversation.chat import Tool
 from executor.domain.conversation.loop import UNREADABLE
 from executor.domain.planning.arguments import fitted
 from rota_common.testing.samples import a_robot
 from rota_contracts.messages.conversation import Round, ToolStatus, ToolUse, Turn
 from rota_contracts.messages.text import Text
-from rota_contracts.robots.autonomy import Approvals, Autonomy
+from rota_contracts.robots.autonomy import Approvals, Autonomy, NeededRoles
+from rota_contracts.roles import Role
 
 SCHEMA = {"properties": {"id": {"type": "integer"}}, "required": ["id"], "additionalProperties": False}
 DELETE = Callee("crm.delete", "crm__delete", "crm", "delete", parameters=SCHEMA)
@@ -123,6 +125,68 @@ def test_a_read_only_robot_is_offered_and_calls_nothing_that_may_change_somethin
     tools = [Tool("crm__read", "crm", "read", read_only=True), Tool("crm__delete", "crm", "delete")]
     assert [tool.name for tool in permitted(tools, allowed)] == ["crm__read"]
     assert len(permitted(tools, SUPERVISED)) == 2
+
+
+def test_a_call_that_needs_a_role_is_offered_and_made_in_that_role_or_above(
+    subtests: pytest.Subtests,
+) -> None:  # EX-65 TG-24
+    needed = NeededRoles(member=["crm.*"], admin=["crm.delete"], owner=["bank.*"])
+    pay = replace(DELETE, id="bank.pay")
+    other = replace(DELETE, id="mail.send")
+    cases = {
+        Role.VIEWER: [other],
+        Role.MEMBER: [READ, other],
+        Role.ADMIN: [READ, DELETE, other],
+        Role.OWNER: [READ, DELETE, pay, other],
+    }
+    for role, may in cases.items():
+        with subtests.test(role):
+            allowed = Policy(Autonomy.FULL, ALL_APPROVED, always=["bank.pay"], roles=needed, role=role)
+            assert [each for each in (READ, DELETE, pay, other) if not allowed.refusal(each)] == may
+    refused = decide(proposed(policy=Policy(roles=needed, role=Role.MEMBER), cleared=False, hooks=True))
+    assert isinstance(refused, Refuse)
+    assert refused.reason.startswith("role admin: crm.delete needs it, and this run acts in the role member")
+    tools = [Tool("crm__read", "crm", "read"), Tool("crm__delete", "crm", "delete")]
+    assert permitted(tools, Policy(roles=needed, role=Role.MEMBER)) == tools[:1]
+    assert permitted(tools, Policy(roles=needed, role=Role.VIEWER, harmless=True)) == tools  # a dry run calls nothing
+
+
+ROLES: list[tuple[str, dict[str, Any], Role]] = [
+    ("a person's is that of the key", {"type": "human", "role": "admin"}, Role.ADMIN),
+    ("a person's of an older gateway", {"type": "human"}, Role.MEMBER),
+    ("a clock's is the robot's own", {"type": "clock"}, Role.ADMIN),
+    ("an event's, too", {"type": "event"}, Role.VIEWER),
+    ("a callback counts as an event", {"type": "callback"}, Role.VIEWER),
+    ("by hand, no more than the key's", {"type": "clock", "role": "member"}, Role.MEMBER),
+    ("by hand, no more than the robot's own", {"type": "event", "role": "owner"}, Role.VIEWER),
+]
+OWN = {"clock": {"role": "admin"}, "event": {"role": "viewer"}}
+
+
+def test_a_run_acts_in_the_role_of_its_trigger(subtests: pytest.Subtests) -> None:  # EX-65 TG-24
+    for name, trigger, role in ROLES:
+        with subtests.test(name):
+            assert role_of(new_run(robot=a_robot(config={"triggers": OWN}), **trigger)) is role
+    assert role_of(new_run("clock")) is role_of(new_run("event")) is Role.MEMBER  # unless its definition says otherwise
+
+
+def test_a_person_who_intervenes_in_a_run_lowers_its_role_and_never_raises_it() -> None:  # EX-65 TG-24
+    run = new_run("human", role="owner")
+    run = signalled(run, "pause", role="viewer")  # no words of theirs are in it
+    assert role_of(run) is Role.OWNER
+    run = signalled(run, "instruct", "Delete it all.", role="member")
+    assert role_of(run) is Role.MEMBER
+    assert role_of(signalled(run, "instruct", "Go on.", role="owner")) is Role.MEMBER
+
+
+def test_a_plan_is_shown_the_processes_that_its_run_may_call() -> None:  # EX-65
+    config = {"resources": {"processes": [{"name": "crm.pay"}]}, "db": {"models": ["user"]}}
+    robot = a_robot(config=config | {"roles": {"admin": ["crm.*"], "owner": ["models.user.Delete"]}})
+    member, admin = (new_run("human", robot=robot, role=role) for role in ("member", "admin"))
+    assert (processes_for(member), processes_for(admin)) == (["models.user.*"], ["crm.pay", "models.user.*"])
+    delete = of_process("models.user.Delete", robot)
+    assert delete
+    assert policy_of(admin).refusal(delete).startswith("role owner: models.user.Delete")
 
 
 def test_the_stricter_of_robot_and_agent_holds() -> None:  # DEC-52

@@ -84,6 +84,17 @@ async def test_an_update_changes_what_it_names_and_leaves_the_rest() -> None:  #
     assert await harness.plans.due(LATER, 9) == []
 
 
+async def test_a_planned_run_acts_in_the_least_role_of_those_who_planned_it() -> None:  # EX-65 TG-24
+    async with Harness().open() as harness:
+        await harness.change_plan(word(role="owner"))
+        for role, locale in (("admin", "fr-FR"), ("owner", "de-DE")):
+            await harness.change_plan(word("plan.update", role=role, locale=locale))
+        await at(harness, LATER)
+        plan = await until_state(harness, PlanState.STARTED)
+        stored = (await harness.queue.stored([plan.execution_id]))[plan.execution_id]
+    assert stored.trigger.role == "admin"
+
+
 async def test_what_is_removed_does_not_start_and_can_be_removed_again() -> None:  # SC-16
     async with Harness().open() as harness:
         await harness.change_plan(word())

@@ -9,6 +9,7 @@ from rota_contracts.ids import event_trigger_id, retry_trigger_id
 from rota_contracts.messages.execution import ExecStatus, Execution, TaskResult, TaskStatus
 from rota_contracts.messages.trigger import ExecutorMode
 from rota_contracts.robots.robot import Phase
+from rota_contracts.roles import Role
 from trigger_gateway.problems import Conflict
 from trigger_gateway.runs.retries import check_calls, new_trigger
 
@@ -32,13 +33,21 @@ def a_run(error: str) -> Execution:
 def test_the_new_trigger_is_the_old_one_under_a_derived_id() -> None:  # DEC-48
     old = a_trigger("t1", executor_mode="dryrun", robot_rev=1)
     later = NOON + timedelta(days=1)
-    new = new_trigger(old, "e1", rev=3, at=later)
+    new = new_trigger(old, "e1", rev=3, role=Role.OWNER, at=later)
     kept = {"trigger_id", "received_at", "robot_rev", "retry_of"}
     assert new.model_dump(exclude=kept) == old.model_dump(exclude=kept)
     assert (new.robot_rev, new.retry_of, new.received_at) == (3, "e1", later)
-    assert new == new_trigger(old, "e1", rev=3, at=later)
-    assert new.trigger_id != new_trigger(old, "e2", rev=3, at=later).trigger_id
+    assert new == new_trigger(old, "e1", rev=3, role=Role.MEMBER, at=later)
+    assert new.trigger_id != new_trigger(old, "e2", rev=3, role=Role.OWNER, at=later).trigger_id
     assert retry_trigger_id("acme", "e1") != event_trigger_id("acme", "retry", "e1", "ann")
+
+
+def test_what_a_person_asked_for_is_retried_in_no_higher_role_than_that_of_the_one_who_retries_it() -> None:  # EX-65
+    def retried(old: Role | None, by: Role) -> Role | None:
+        return new_trigger(a_trigger("t1", role=old), "e1", rev=1, role=by, at=NOON).role
+
+    assert retried(Role.ADMIN, Role.MEMBER) is retried(Role.MEMBER, Role.ADMIN) is Role.MEMBER
+    assert retried(None, Role.MEMBER) is None  # the robot's own, as before
 
 
 def test_a_task_that_ended_with_an_unknown_outcome_needs_force_also_without_its_call() -> None:  # DEC-48

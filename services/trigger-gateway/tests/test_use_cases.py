@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -12,6 +13,7 @@ from rota_common.errors import Transient
 from rota_contracts.messages.execution import ExecStatus, TriggerReply, TriggerState
 from rota_contracts.messages.trigger import Message, TriggerAdmittedV1, TriggerType
 from rota_contracts.robots.robot import Robot
+from rota_contracts.roles import Role
 from trigger_gateway.adapters import in_memory_stores, scripted
 from trigger_gateway.problems import Conflict, NotFound, StoredNotApplied
 from trigger_gateway.robots.record import RobotRecord
@@ -52,7 +54,7 @@ class Harness:
             clock=lambda: self.now,
             new_id=lambda: f"id-{next(ids)}",
         )
-        self.run = RequestRun(
+        request_run = RequestRun(
             robots=self.robots,
             triggers=self.triggers,
             outcomes=self.outcomes,
@@ -61,6 +63,7 @@ class Harness:
             clock=lambda: self.now,
             new_id=lambda: f"id-{next(ids)}",
         )
+        self.run = partial(request_run, role=Role.MEMBER)
 
     async def route(self) -> Route:
         route = await self.routes.find("acme", "leads")

@@ -10,11 +10,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
-
 from rota_common.testing.mcp_server import MCPServer, ScriptedTool, mcp_server
 
-READS = ("find", "count", "list", "fetch")
+READS = ("find", "count", "list")
 WRITES = ("add", "note", "mail", "pay")
 
 
@@ -35,13 +33,8 @@ def _written(servers: list[MCPServer], log: Path, name: str) -> Callable[[dict[s
     async def work(arguments: dict[str, Any]) -> str:
         call = {"tool": name, "step": servers[0].calls[-1].step_id, "world": arguments.get("world", "")}
         _write(log, call | {"is": "begun"})
-        if name == "fetch":
-            async with httpx.AsyncClient(trust_env=False) as client:
-                answer = (await client.get(arguments["url"])).text
-        else:
-            answer = f"{name} is done"
         _write(log, call | {"is": "done"})
-        return answer
+        return f"{name} is done"
 
     return work
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from services.executor.tests.fixtures import new_run
 from services.executor.tests.harness import calls
@@ -28,27 +29,32 @@ from rota_contracts.messages.conversation import ToolStatus, ToolUse
 from rota_contracts.messages.execution import ExecStatus
 from tests.integration.executor.counting_server import READS, WRITES
 
-TEN = a_robot(config={"resources": {"agents": ["experts.writer"], "mcp": [{"id": "ledger"}, {"id": "time"}]}})
+TEN = a_robot(
+    config={"resources": {"agents": ["experts.writer"], "mcp": [{"id": "ledger"}, {"id": "time"}, {"id": "fetch"}]}}
+)
 PLAN = json.dumps({"tasks": [{"id": "a", "description": "Do it", "executor_id": "experts.writer"}]})
 GOALS, REPORTED = "## Goals\n1. Do it", '{"summary": "Done.", "body": "# Done"}'
+ONCE = (*WRITES, "fetch")
 NOON = {"source_timezone": "UTC", "time": "12:00", "target_timezone": "Europe/Madrid"}
 
 
 class Programs:
     """The servers, each a program of its own: `ledger` outlives the workers, and each of these opens a session of its
-    own with it; `time` is spoken to over stdio."""
+    own with it; `time` and `fetch` are spoken to over stdio. `fetch` keeps no log: the page that it reads counts for
+    it, and it is declared as one that may not be called again."""
 
     def __init__(self, url: str, page: str, log: Path) -> None:
         self._ledger = Server("ledger", "Ledger", Http(url))
-        clock = Server("time", "Time", Stdio(sys.executable, ("-m", "mcp_server_time")), idempotent=True)
-        self.time = _tools(clock)
+        clock = Server("time", "Time", _program("mcp_server_time"), idempotent=True)
+        fetch = _program("mcp_server_fetch", "--ignore-robots-txt", "--allow-private-ips")
+        self.others = _tools(clock, Server("fetch", "Fetch", fetch, idempotent=False))
         self.page, self._log = page, log
+        self.read: Counter[str] = Counter()
         self._sessions: dict[tuple[int, int], McpTools] = {}
 
     async def call(self, world: World, use: ToolUse) -> str:
-        if use.server == "time":
-            return await self.time.call(use, team=TEAM)
-        return await self._session(world).call(use, team=TEAM)
+        tools = self._session(world) if use.server == "ledger" else self.others
+        return await tools.call(use, team=TEAM)
 
     async def end_of(self, world: World) -> None:
         for key in [key for key in self._sessions if key[0] == id(world)]:
@@ -63,6 +69,10 @@ class Programs:
         return self._sessions.setdefault(key, _tools(self._ledger))
 
 
+def _program(module: str, *options: str) -> Stdio:
+    return Stdio(sys.executable, ("-m", module, *options))
+
+
 def _tools(*servers: Server) -> McpTools:
     named = {server.id: server for server in servers}
     return McpTools(named, secrets=InMemoryTeamSecrets(), files=InMemoryFiles())
@@ -71,6 +81,7 @@ def _tools(*servers: Server) -> McpTools:
 @pytest.fixture
 async def programs(tmp_path: Path) -> AsyncIterator[Programs]:
     async def answer(request: Request) -> PlainTextResponse:
+        made.read[request.query_params["world"]] += 1
         return PlainTextResponse("a page")
 
     log = tmp_path / "ledger.jsonl"
@@ -82,7 +93,7 @@ async def programs(tmp_path: Path) -> AsyncIterator[Programs]:
     async with serving(Starlette(routes=[Route("/", answer)]), listening(0)) as page:
         made = Programs(url, page, log)
         yield made
-        await made.time.close()
+        await made.others.close()
     program.kill()
     await program.wait()
 
@@ -93,11 +104,12 @@ def shape(programs: Programs, name: str, offers: Any) -> Shape:
     def of(tool: str, **given: str) -> tuple[str, dict[str, Any]]:
         return f"ledger__{tool}", {"world": name, **given}
 
+    page = str(httpx.URL(programs.page, params={"world": name}))
     says = [
         GOALS,
         PLAN,
         calls(of("find"), of("add"), ("time__get_current_time", {"timezone": "UTC"})),
-        calls(of("fetch", url=programs.page), of("note"), of("mail")),
+        calls(("fetch__fetch", {"url": page}), of("note"), of("mail")),
         calls(of("count"), of("list")),
         calls(of("pay")),
         calls(("time__convert_time", NOON)),
@@ -121,13 +133,14 @@ class Offers:
 
 
 async def found_wrong(programs: Programs, world: World, name: str) -> list[str]:
-    """By the ledger's own lines, and the state of the run."""
-    begun = Counter((line["step"], line["tool"]) for line in programs.written(name) if line["is"] == "begun")
-    twice = [f"{tool} was begun {times} times" for (_, tool), times in begun.items() if times > 1 and tool in WRITES]
+    """By the ledger's own lines, how often the page was read, and the state of the run."""
     run, lost = await world.run(), world.unknown
     uses = uses_of(run)
-    wrong = [f"{each.name} may be repeated, and is asked about" for each in lost.values() if each.tool not in WRITES]
-    done = {use.step_id: use for use in uses if use.status is ToolStatus.COMPLETED and use.server == "ledger"}
+    begun = Counter((line["step"], line["tool"]) for line in programs.written(name) if line["is"] == "begun")
+    begun.update({(use.step_id, use.tool): programs.read[name] for use in uses if use.server == "fetch"})
+    twice = [f"{tool} was begun {times} times" for (_, tool), times in begun.items() if times > 1 and tool in ONCE]
+    wrong = [f"{each.name} may be repeated, and is asked about" for each in lost.values() if each.tool not in ONCE]
+    done = {use.step_id: use for use in uses if use.status is ToolStatus.COMPLETED and use.server != "time"}
     called = {step: use for step, use in done.items() if step not in lost}  # what a person says of one is its result
     never = [f"{use.name} is done, and was never called" for step, use in called.items() if not begun[step, use.tool]]
     status, error = run.execution.status, run.execution.error or ""
@@ -138,7 +151,7 @@ async def found_wrong(programs: Programs, world: World, name: str) -> list[str]:
 @pytest.mark.soak
 async def test_no_call_that_has_begun_is_made_again_unless_it_may_be(programs: Programs) -> None:  # F1 F9
     listing = _tools(programs._ledger)
-    offers = Offers([*await listing.list(TEN), *await programs.time.list(TEN)])
+    offers = Offers([*await listing.list(TEN), *await programs.others.list(TEN)])
     await listing.close()
     assert sorted(tool.tool for tool in offers._listed if tool.server == "ledger") == sorted((*READS, *WRITES))
     uncut = await live(World(shape(programs, "uncut", offers), Cut(), changing=True))
@@ -152,4 +165,4 @@ async def test_no_call_that_has_begun_is_made_again_unless_it_may_be(programs: P
             unknowns += bool(world.unknown)
             await programs.end_of(world)
     assert wrong == []
-    assert unknowns >= len(WRITES), "a call that may not be repeated is cut off at least once each"
+    assert unknowns >= len(ONCE), "a call that may not be repeated is cut off at least once each"

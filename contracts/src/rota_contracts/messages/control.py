@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 from rota_contracts.messages.trigger import InterventionAction, Message
 from rota_contracts.messages.validation import ValidationRule
 from rota_contracts.model import Instant, Json, Name, Part, Payload
+from rota_contracts.roles import Role
 
 INTERVENTION_LIMIT = 256 * 1024
 """Bytes of JSON of one intervention's messages and task."""
@@ -66,6 +67,7 @@ class Intervene(Part):
     task: TaskChange | None = None
     goal: str | None = Field(default=None, description='the goal as the plan names it, for example "Goal 2"')
     starts: list[str] = Field(default=[], description="fields that only a run which starts can use: none may run then")
+    role: Role = Field(default=Role.MEMBER, description="the role of the key: the run acts in no higher one afterwards")
 
     @model_validator(mode="after")
     def _has_what_its_action_needs(self) -> Self:

@@ -4,6 +4,7 @@ from pydantic import Field
 
 from rota_contracts.messages.trigger import TriggerType
 from rota_contracts.model import Instant, Name, Part
+from rota_contracts.roles import Role
 
 
 class ListWaiting(Part):
@@ -40,6 +41,9 @@ class MergeInto(Part):
     execution_id: str
     merge_id: str
     goals: str = Field(min_length=1, max_length=20_000)
+    role: Role = Field(
+        default=Role.MEMBER, description="of the run that gives them: the execution acts in no higher one"
+    )
 
 
 class MergeReply(Part):

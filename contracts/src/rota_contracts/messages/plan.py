@@ -6,6 +6,7 @@ from pydantic import Field
 
 from rota_contracts.messages.trigger import ExecutorMode, Message
 from rota_contracts.model import Instant, Name, Part, Payload
+from rota_contracts.roles import Role
 
 
 class PlanState(StrEnum):
@@ -28,6 +29,7 @@ class PlanItem(Part):
     created_at: Instant
     execution_id: str | None = None
     reason: str = Field(default="", description="removed: the reason, unless a person removed it")
+    role: Role = Field(default=Role.MEMBER, description="the least role of the keys that added and changed it")
 
 
 class PlanAction(StrEnum):
@@ -50,6 +52,7 @@ class ChangePlan(Part):
     plan_time: Instant | None = None
     executor_mode: ExecutorMode | None = None
     locale: str | None = None
+    role: Role = Field(default=Role.MEMBER, description="the role of the key")
 
 
 class ChangePlanReply(Part):

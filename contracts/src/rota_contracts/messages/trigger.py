@@ -7,6 +7,7 @@ from pydantic import Field
 
 from rota_contracts.model import Instant, Json, Part, Payload
 from rota_contracts.robots.clock import ClockContext
+from rota_contracts.roles import Role
 
 
 class TriggerType(StrEnum):
@@ -85,6 +86,12 @@ class TriggerReceivedV1(Payload):
     robot_rev: int | None = Field(default=None, description="the robot's revision at the gateway")
     scheduled_at: Instant | None = Field(default=None, description="clock: when it was due")
     retry_of: str | None = Field(default=None, description="the rejected or failed execution that is retried")
+    role: Role | None = Field(default=None, description="the role of the key that asked for it; null: none did")
+
+    @property
+    def highest_role(self) -> Role:
+        """The role that its run acts in at most. A person's trigger without one is of an older gateway."""
+        return self.role or (Role.MEMBER if self.type is TriggerType.HUMAN else Role.OWNER)
 
 
 class TriggerAdmittedV1(Payload):

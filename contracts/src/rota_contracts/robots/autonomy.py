@@ -1,4 +1,4 @@
-"""The autonomy of a robot: which calls of tools and processes wait for a person's approval."""
+"""The autonomy of a robot: which calls of tools and processes wait for a person's approval, or need a role."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -28,3 +28,11 @@ class Approvals(Part):
     always_ask: list[CallPattern] = Field(default=[], max_length=200, description="calls that always wait")
     auto_approve: list[CallPattern] = Field(default=[], max_length=200, description="calls that never wait")
     wait: Duration = Field(default="3d", description="how long a call waits; then it is denied")
+
+
+class NeededRoles(Part):
+    """Calls that need a role, or one above it. Where several lists name a call, the highest role is needed."""
+
+    member: list[CallPattern] = Field(default=[], max_length=200, description="calls of a member, an admin or an owner")
+    admin: list[CallPattern] = Field(default=[], max_length=200, description="calls of an admin or an owner")
+    owner: list[CallPattern] = Field(default=[], max_length=200, description="calls of an owner alone")

@@ -11,13 +11,14 @@ from rota_contracts.messages.learning import LessonType
 from rota_contracts.messages.trigger import ExecutorMode, InterventionAction, TriggerType
 from rota_contracts.messages.validation import THRESHOLD, ValidationRule
 from rota_contracts.model import Instant, Json, Name, Part
-from rota_contracts.robots.autonomy import Approvals, Autonomy
+from rota_contracts.robots.autonomy import Approvals, Autonomy, NeededRoles
 from rota_contracts.robots.ceilings import Ceilings
 from rota_contracts.robots.clock_config import Clock, Duration
 from rota_contracts.robots.events import EventSubscription, Path
 from rota_contracts.robots.hooks import Hooks
 from rota_contracts.robots.preferences import DeliveryPreferences
 from rota_contracts.robots.resources import MODELS, ProcessResource, Resources, model_process
+from rota_contracts.roles import Role
 
 
 class Phase(StrEnum):
@@ -50,6 +51,12 @@ class Trigger(Part):
     enabled: bool = Field(default=True, description="false: what would trigger the robot is refused or ignored")
 
 
+class OwnTrigger(Trigger):
+    """The switch of triggers that aren't a person's: their runs act in the robot's own role."""
+
+    role: Role = Field(default=Role.MEMBER, description="the role that its runs act in: see `roles`")
+
+
 class InterveneTrigger(Trigger):
     actions: list[InterventionAction] = Field(default=[], description="allow-list; empty = all")
 
@@ -57,9 +64,9 @@ class InterveneTrigger(Trigger):
 class Triggers(Part):
     """What may trigger the robot. All three are on unless they are switched off."""
 
-    clock: Trigger = Field(default=Trigger(), description="runs that are due by `clock`")
+    clock: OwnTrigger = Field(default=OwnTrigger(), description="runs that are due by `clock`")
     intervene: InterveneTrigger = Field(default=InterveneTrigger(), description="requests of people")
-    event: Trigger = Field(default=Trigger(), description="events that `events` subscribes to")
+    event: OwnTrigger = Field(default=OwnTrigger(), description="events that `events` subscribes to")
 
 
 class Identity(Part):
@@ -175,6 +182,7 @@ class RobotConfig(Part):
         description="null: full for what resources names, supervised for anything else that changes something",
     )
     approvals: Approvals = Field(default=Approvals(), description="exceptions from its autonomy")
+    roles: NeededRoles = Field(default=NeededRoles(), description="calls that not everyone's runs may make")
     hooks: Hooks = Field(default=Hooks(), description="processes of the team that are called around calls")
     default_locale: str | None = Field(
         default=None, description="like de or pt-BR; null: the language of the request, else of the duties"
@@ -265,6 +273,11 @@ class Robot(RobotDefinition):
             TriggerType.HUMAN: triggers.intervene,
         }
         return switches.get(kind, triggers.event)
+
+    def own_role(self, kind: TriggerType) -> Role:
+        """The highest role of its runs of this kind; of a person's, only that person's own role counts."""
+        switch = self.trigger(kind)
+        return switch.role if isinstance(switch, OwnTrigger) else Role.OWNER
 
 
 def parse_definition(raw: Mapping[str, Any]) -> RobotDefinition:

@@ -26,6 +26,7 @@ from rota_contracts.messages.learning import UnderWay
 from rota_contracts.messages.process import ProcessCall
 from rota_contracts.messages.spend import ReadSpend, SpendReply
 from rota_contracts.robots.robot import Robot
+from rota_contracts.roles import Role
 
 COUNTED = 10_000
 """Runs that a list counts, and that a page number can reach; beyond them lists go on by cursor."""
@@ -54,10 +55,12 @@ class Tools(Protocol):
         """Why servers that the robot names gave no tools at the last listing; for people."""
         ...
 
-    async def call(self, use: ToolUse, *, team: str, robot: Robot | None = None, timeout: float | None = None) -> str:
-        """Call `use.tool` of `use.server` once, in the team's name, and for a built-in tool the robot's; returns its
-        answer as text. Raises NotBegun, or
-        ToolFailed, also for a server that isn't for this team."""
+    async def call(
+        self, use: ToolUse, *, team: str, role: Role, robot: Robot | None = None, timeout: float | None = None
+    ) -> str:
+        """Call `use.tool` of `use.server` once, in the team's name, and for a built-in tool the robot's, in the role of
+        its run; returns its answer as text. Raises NotBegun, or ToolFailed, also for a server that isn't for this
+        team."""
         ...
 
 

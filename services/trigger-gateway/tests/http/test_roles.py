@@ -9,7 +9,9 @@ from trigger_gateway.http.auth_routes import TeamRoute
 from trigger_gateway.teams.roles import needed
 
 from .harness import ADMIN, TEAM, Gateway, error_of, fields_of, robot
+from .scheduler import Scheduler
 from .stand_ins import Executor
+from .test_interventions import SAYS
 
 KEYS, ROBOTS, LEADER = f"{TEAM}/keys", f"{TEAM}/robots", f"{TEAM}/robots/leader"
 ENDLESS = "/v1/teams/{team}/stream"
@@ -73,6 +75,23 @@ async def test_a_member_may_trigger_and_pause_and_may_not_change_robots(acme: Ga
         assert error_of(await acme.call("PATCH", LEADER, key=key, json={})) == (403, "role_too_low")
     admin = await acme.make_key("admin")
     assert (await acme.call("POST", ROBOTS, key=admin, json=robot("second"))).status_code == 201
+
+
+async def test_what_a_key_asks_for_carries_its_role(
+    acme: Gateway, executor: Executor, scheduler: Scheduler
+) -> None:  # EX-65 TG-24
+    for role in ("member", "admin"):
+        key = await acme.make_key(role)
+        words = [{"role": "user", "content": "Go on."}]
+        plan = {"action": "plan.add", "messages": words}
+        for path, body in (("trigger", {"type": "clock"}), ("intervene", SAYS), ("intervene", plan)):
+            assert (await acme.call("POST", f"{LEADER}/{path}", key=key, json=body)).status_code == 202, body
+        executor.give(f"e-{role}")
+        assert (await acme.call("POST", f"{LEADER}/intervene", key=key, json=SAYS)).status_code == 202
+        executor.has.clear()
+    assert [trigger.role for trigger in scheduler.seen] == ["member", "member", "admin", "admin"]
+    assert [change.role for change in scheduler.changes] == ["member", "admin"]
+    assert [given.role for given in executor.words] == ["member", "admin"]
 
 
 async def test_a_teams_first_key_is_an_owners_and_others_are_members_unless_given(empty: Gateway) -> None:

@@ -24,6 +24,7 @@ from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.process import ProcessCall
 from rota_contracts.messages.text import INLINE_LIMIT, Text
 from rota_contracts.robots.robot import Robot
+from rota_contracts.roles import Role
 
 
 def in_memory(*robots: Robot, **given: Any) -> Adapters:
@@ -167,7 +168,15 @@ class ScriptedTools:
     def problems(self, robot: Robot) -> Sequence[str]:
         return self.missing
 
-    async def call(self, use: ToolUse, *, team: str, robot: Robot | None = None, timeout: float | None = None) -> str:
+    async def call(
+        self,
+        use: ToolUse,
+        *,
+        team: str,
+        robot: Robot | None = None,
+        role: Role = Role.OWNER,
+        timeout: float | None = None,
+    ) -> str:
         self.calls.append(use)
         return await self._answer(use) if self._answer else f"{use.tool} answered"
 

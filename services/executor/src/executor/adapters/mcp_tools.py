@@ -20,6 +20,7 @@ from rota_common.errors import Permanent, Transient
 from rota_common.team_secrets import TeamSecrets
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.robots.robot import Robot
+from rota_contracts.roles import Role
 
 if TYPE_CHECKING:
     from mcp import types
@@ -90,7 +91,15 @@ class McpTools:
         self._problems.pop((server_id, team), None)
         return tools
 
-    async def call(self, use: ToolUse, *, team: str, robot: Robot | None = None, timeout: float | None = None) -> str:
+    async def call(
+        self,
+        use: ToolUse,
+        *,
+        team: str,
+        robot: Robot | None = None,
+        role: Role = Role.OWNER,
+        timeout: float | None = None,
+    ) -> str:
         if use.server is None or use.server not in self._servers:
             raise ToolFailed(
                 f"there is no MCP server {use.server}: add {use.server}.yaml to the folder of ROTA_MCP_DIR"

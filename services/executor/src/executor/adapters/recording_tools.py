@@ -9,6 +9,7 @@ from executor.domain.conversation.chat import Tool
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.process import ProcessCall
 from rota_contracts.robots.robot import Robot
+from rota_contracts.roles import Role
 
 NO_TEAM: Teams = frozenset()
 
@@ -33,7 +34,15 @@ class RecordingTools:
     def problems(self, robot: Robot) -> Sequence[str]:
         return ()
 
-    async def call(self, use: ToolUse, *, team: str, robot: Robot | None = None, timeout: float | None = None) -> str:
+    async def call(
+        self,
+        use: ToolUse,
+        *,
+        team: str,
+        robot: Robot | None = None,
+        role: Role = Role.OWNER,
+        timeout: float | None = None,
+    ) -> str:
         return _recorded(tool=use.tool, arguments=use.arguments)
 
 

@@ -11,6 +11,7 @@ from executor.agents.sections import given, identity, schemas
 from executor.agents.sections.forms import form
 from executor.agents.sections.means import explained, listed_assistants, listed_processes, listed_tools, means, reach
 from executor.domain.calls.duplicates import progress_note
+from executor.domain.calls.policy import processes_for
 from executor.domain.context.compaction import conversation, shown
 from executor.domain.context.contexts import context_of, of_phase, of_task, turns_of
 from executor.domain.conversation.chat import Tool
@@ -208,7 +209,7 @@ def _tools(run: Run, tools: Sequence[Tool], about: Mapping[str, str]) -> dict[st
     return {
         "agents": listed_assistants(run.robot, about),
         "tools": listed_tools(tools),
-        "processes": listed_processes(run.robot),
+        "processes": listed_processes(processes_for(run)),
         "clock": clock_text(run.execution.trigger),
     }
 
@@ -216,9 +217,9 @@ def _tools(run: Run, tools: Sequence[Tool], about: Mapping[str, str]) -> dict[st
 def _means(run: Run, phase: Phase, agent: Agent, tools: Sequence[Tool], about: Mapping[str, str]) -> str:
     """What can be used; nothing where the agent's own file lists it."""
     if phase is Phase.GOALS:
-        return reach(run.robot, tools, about)
+        return reach(run.robot, tools, processes_for(run), about)
     if phase is Phase.TASKS and "agents" not in agent.prompt.get_identifiers():
-        return means(run.robot, tools, about)
+        return means(run.robot, tools, processes_for(run), about)
     return ""
 
 

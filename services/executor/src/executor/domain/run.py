@@ -17,10 +17,10 @@ from rota_contracts.messages.usage import ModelCall
 from rota_contracts.messages.validation import RulesReply
 from rota_contracts.model import Instant, Json, Part
 from rota_contracts.robots.robot import Robot
+from rota_contracts.roles import Role
 
 DEADLINE, CALLBACK = "deadline", "callback"
-CEILING, ROOM = "ceiling", "room"
-DECISION = "decision"
+CEILING, ROOM, DECISION = "ceiling", "room", "decision"
 
 
 def deadline_id(parks: int | str) -> str:
@@ -50,10 +50,10 @@ class Need(Part):
 class Signal(Part):
     """A signal to a run under way; it stays in the run's inbox until it is applied.
 
-    `action`: pause, resume, stop, deadline, callback, ceiling, room, decision, or an intervention's. `merged`: the run
-    whose goals these are. `callback`: the call whose result this is, its `output` or its `error`. `of_robot`: a
-    pause or resume of all runs of the robot; `rev`: the revision of its definition whose status asks for it. `need`: of
-    a judge's call or the learner's that has no room below a ceiling. `approval`: the one that `by` decided about.
+    `action`: pause, resume, stop, deadline, callback, ceiling, room, decision, or an intervention's. `role`: of the
+    person, or of the run `merged`, whose goals these are. `callback`: the call whose result this is, its `output` or
+    its `error`. `of_robot`: of all its robot's runs; `rev`: the revision of its definition whose status asks for it.
+    `need`: of a judge's call or the learner's that has no room below a ceiling. `approval`: what `by` decided about.
     """
 
     id: str
@@ -72,6 +72,7 @@ class Signal(Part):
     approval: str = ""
     decision: Decision | None = None
     by: str = ""
+    role: Role | None = None
     at: Instant
 
     def text(self) -> str:
@@ -198,6 +199,7 @@ class Run(Part):
     failures: int = Field(default=0, description="times this step's call failed for a reason that passes")
     again: int = Field(default=0, description="times a phase was repeated: after a person's answer, for a new plan")
     sent: list[Message] = Field(default=[], description="interventions with pictures or files, which tasks are shown")
+    lowered: Role | None = Field(default=None, description="the least role of those who intervened")
     replan: bool = Field(default=False, description="the goals have changed: a new plan once the current task is done")
     added: list[str] = Field(default=[], description="ids of tasks added by people: no new plan drops them")
     waiting: Waiting = Waiting.NOTHING

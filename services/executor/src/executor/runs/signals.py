@@ -97,6 +97,7 @@ class SendSignal:
             messages=request.messages,
             task=request.task,
             goal=request.goal,
+            role=request.role,
             at=self.clock(),
         )
         owner = (request.team_id, request.member_id)

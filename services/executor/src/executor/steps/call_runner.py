@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from secrets import token_urlsafe
 
 from executor.agents.prompt_files import Agent
+from executor.domain.calls.policy import role_of
 from executor.domain.conversation.chat import Tool
 from executor.domain.conversation.made_files import made_by
 from executor.domain.outcomes import CallsBegun, NotCalled, Outcome, Promised, Used
@@ -104,7 +105,8 @@ class CallRunner:
         toolset, task_id, looks_up = self.toolset(run), id_of(subject), not isinstance(subject, Task)
         try:
             if use.server is not None:
-                answer: str | None = await toolset.tools.call(use, team=run.execution.team_id, robot=run.robot)
+                team, role = run.execution.team_id, role_of(run)
+                answer: str | None = await toolset.tools.call(use, team=team, robot=run.robot, role=role)
             else:
                 process = run.robot.process(use.name)
                 seconds = duration(process.timeout).total_seconds() if process else PROCESS_TIMEOUT_S

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from executor.domain.calls.policy import role_of
 from executor.domain.outcomes import GoalsCompared, GoalsGiven, Outcome
 from executor.domain.run import Merge, Run, Signal
 from executor.domain.situation.wording import about
@@ -62,13 +63,14 @@ class MergeGoals:
         merge_id, goals = derived_id("merge", run.id), excerpt(merge.goals, GOALS_LIMIT)
         if merge.queued:
             owner = {"team_id": run.execution.team_id, "member_id": run.execution.member_id}
-            request = MergeInto(**owner, execution_id=merge.into, merge_id=merge_id, goals=goals)
+            request = MergeInto(**owner, execution_id=merge.into, merge_id=merge_id, goals=goals, role=role_of(run))
             return GoalsGiven(merge.into, (await self.ask(catalog.MERGE_INTO, request)).done)
         signal = Signal(
             id=merge_id,
             action=InterventionAction.GOAL_ADD,
             messages=[Message(content=goals)],
             merged=run.id,
+            role=role_of(run),
             at=self.clock(),
         )
         if not await self.runs.merge(merge.into, signal, giver=run):

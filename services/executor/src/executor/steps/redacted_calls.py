@@ -14,6 +14,7 @@ from rota_common.redaction import without_credentials
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.process import ProcessCall
 from rota_contracts.robots.robot import Robot
+from rota_contracts.roles import Role
 
 KnownValues = Callable[[str], Collection[str]]
 """Of a team: the values of its secrets that were read here."""
@@ -31,9 +32,17 @@ class RedactedTools:
         known = self.known(robot.team_id)
         return [without_credentials(problem, known) for problem in self.tools.problems(robot)]
 
-    async def call(self, use: ToolUse, *, team: str, robot: Robot | None = None, timeout: float | None = None) -> str:
+    async def call(
+        self,
+        use: ToolUse,
+        *,
+        team: str,
+        robot: Robot | None = None,
+        role: Role = Role.OWNER,
+        timeout: float | None = None,
+    ) -> str:
         try:
-            answer = await self.tools.call(use, team=team, robot=robot, timeout=timeout)
+            answer = await self.tools.call(use, team=team, robot=robot, role=role, timeout=timeout)
         except (NotBegun, ToolFailed, Permanent) as error:
             raise _redacted(error, self.known(team)) from error
         return without_credentials(answer, self.known(team))

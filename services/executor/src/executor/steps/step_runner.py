@@ -10,7 +10,7 @@ from executor.agents.connectors import REHEARSAL, Connector
 from executor.agents.facts import facts
 from executor.agents.prompt_files import Agent, Agents
 from executor.agents.prompts import for_phase, phase_frame, schema_of
-from executor.domain.calls.policy import permitted_to
+from executor.domain.calls.policy import permitted_to, role_of
 from executor.domain.conversation.ask_person import ASK_PERSON
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.lifecycle import is_last_attempt
@@ -171,7 +171,8 @@ class StepRunner:
             return StepResult(ready)
         agent = self._agent(run, phase)
         plans = phase in (Phase.GOALS, Phase.TASKS)
-        shown = permitted_to(run.robot, await self.calls.toolset(run).tools.list(run.robot)) if plans else ()
+        listed = await self.calls.toolset(run).tools.list(run.robot) if plans else ()
+        shown = permitted_to(run.robot, role_of(run), listed)
         tools = shown if phase is Phase.TASKS else ()
         model, connector = self._model(run, agent, step)
         about = self.agents.about(assistants(run.robot), team=run.execution.team_id) if plans else {}

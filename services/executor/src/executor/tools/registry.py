@@ -11,13 +11,16 @@ from executor.tools.arguments import Arguments
 from executor.tools.built_in import TOOLS
 from rota_contracts.robots.resources import BuiltInTool
 from rota_contracts.robots.robot import Robot
+from rota_contracts.roles import Role
 
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """One call of a built-in tool: the robot in whose name it is made, and the tools of its MCP servers."""
+    """One call of a built-in tool: the robot in whose name it is made, the role of its run, and the tools of its MCP
+    servers."""
 
     robot: Robot
+    role: Role
     step_id: str
     arguments: Arguments
     mcp: Tools

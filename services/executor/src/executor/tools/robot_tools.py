@@ -9,6 +9,7 @@ from executor.tools.arguments import Arguments
 from executor.tools.registry import Call, Registry
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.robots.robot import Robot
+from rota_contracts.roles import Role
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,9 +28,17 @@ class RobotTools:
     def problems(self, robot: Robot) -> Sequence[str]:
         return self.mcp.problems(robot)
 
-    async def call(self, use: ToolUse, *, team: str, robot: Robot | None = None, timeout: float | None = None) -> str:
+    async def call(
+        self,
+        use: ToolUse,
+        *,
+        team: str,
+        robot: Robot | None = None,
+        role: Role = Role.OWNER,
+        timeout: float | None = None,
+    ) -> str:
         if use.server != BUILT_IN or self.recorded:
-            return await self.mcp.call(use, team=team, robot=robot, timeout=timeout)
+            return await self.mcp.call(use, team=team, robot=robot, role=role, timeout=timeout)
         if robot is None or robot.team_id != team:
             raise ToolFailed(f"expected {use.tool} to be called in the name of a robot of team {team}")
         registry = self.registry.for_robot(robot)
@@ -38,4 +47,6 @@ class RobotTools:
             mine = ", ".join(tool.name for tool in registry.tools()) or "none"
             raise ToolFailed(f"robot {robot.member_id} has no built-in tool {use.tool}: resources.tools names {mine}")
         tool, work = found
-        return await work(Call(robot=robot, step_id=use.step_id, arguments=Arguments(use, tool), mcp=self.mcp))
+        return await work(
+            Call(robot=robot, role=role, step_id=use.step_id, arguments=Arguments(use, tool), mcp=self.mcp)
+        )

@@ -66,7 +66,7 @@ class SearchTools:
         return f"# {best.name}\n{best.text}" + (f"\n\nOther skills that may fit:\n{more}" if more else "")
 
     async def tool(self, call: Call) -> str:
-        listed = permitted_to(call.robot, await call.mcp.list(call.robot))
+        listed = permitted_to(call.robot, call.role, await call.mcp.list(call.robot))
         tools = [tool for tool in listed if tool.server != BUILT_IN]
         found = matching(tools, call.arguments.text("query"))
         lines = [f"- {tool.name}: {excerpt(' '.join(tool.description.split()), LINE)}".rstrip(": ") for tool in found]

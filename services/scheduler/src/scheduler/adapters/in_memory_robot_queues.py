@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from rota_contracts.messages.goal_merge import ListWaiting, MergeInto, Waiting
 from rota_contracts.messages.trigger import ExecutorMode, TriggerReceivedV1
+from rota_contracts.roles import least
 from scheduler.adapters.in_memory_queue import InMemoryQueue, Row
 from scheduler.domain.batch import waiting_of
 from scheduler.domain.queue import Entry, EntryState
@@ -38,7 +39,7 @@ class InMemoryRobotQueues:
         waiting = {entry.execution_id: row for entry, row in self._first_waiting(key)}
         row = waiting.get(question.execution_id)
         if row is not None and done not in self._merged:
-            self._queue.rows[question.execution_id] = replace(row, trigger=_with_goals(row.trigger, question.goals))
+            self._queue.rows[question.execution_id] = replace(row, trigger=_with_goals(row.trigger, question))
             self._merged.add(done)
         return done in self._merged
 
@@ -63,7 +64,7 @@ class InMemoryRobotQueues:
         )
 
 
-def _with_goals(trigger: TriggerReceivedV1, goals: str) -> TriggerReceivedV1:
-    content = trigger.model_dump(mode="json")
-    content["input"]["messages"] = [*content["input"].get("messages", []), {"role": "user", "content": goals}]
+def _with_goals(trigger: TriggerReceivedV1, question: MergeInto) -> TriggerReceivedV1:
+    content = trigger.model_dump(mode="json") | {"role": least(trigger.highest_role, question.role)}
+    content["input"]["messages"] = [*content["input"].get("messages", []), {"role": "user", "content": question.goals}]
     return TriggerReceivedV1.model_validate(content)

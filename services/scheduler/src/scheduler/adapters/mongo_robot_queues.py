@@ -11,6 +11,7 @@ from rota_common.stores.trigger_documents import stored_input, stored_trigger
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.goal_merge import ListWaiting, MergeInto, Waiting
 from rota_contracts.messages.trigger import ExecutorMode, Message
+from rota_contracts.roles import least
 from scheduler.domain.batch import waiting_of
 from scheduler.domain.queue import EntryState
 from scheduler.domain.robot_summary import Key
@@ -53,11 +54,12 @@ class MongoRobotQueues:
         }
         goals = Message(role="user", content=question.goals)
         while document := await self._queue.find_one(waits | {"merged": {"$ne": question.merge_id}}, {"trigger": 1}):
-            given = stored_trigger(document["trigger"]).input
-            more = given.model_copy(update={"messages": [*given.messages, goals]})
+            trigger = stored_trigger(document["trigger"])
+            more = trigger.input.model_copy(update={"messages": [*trigger.input.messages, goals]})
+            changed = {"trigger.input": stored_input(more), "trigger.role": least(trigger.highest_role, question.role)}
             merged = await self._queue.update_one(
                 waits | {"merged": {"$ne": question.merge_id}, "trigger.input": document["trigger"]["input"]},
-                {"$set": {"trigger.input": stored_input(more)}, "$addToSet": {"merged": question.merge_id}},
+                {"$set": changed, "$addToSet": {"merged": question.merge_id}},
             )
             if merged.matched_count:
                 return True

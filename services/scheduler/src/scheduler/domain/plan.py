@@ -8,6 +8,7 @@ from rota_contracts.ids import derived_id, execution_id
 from rota_contracts.messages.control import has_content
 from rota_contracts.messages.plan import ChangePlan, PlanAction, PlanChangedV1, PlanItem, PlanState
 from rota_contracts.messages.trigger import InterventionAction, TriggerInput, TriggerReceivedV1, TriggerType
+from rota_contracts.roles import least
 from scheduler.domain.admission import refuse_action
 from scheduler.domain.robot_summary import RobotSummary
 
@@ -106,6 +107,7 @@ def _add(plan: Plan | None, question: ChangePlan, now: datetime) -> Plan | str |
         plan_time=question.plan_time,
         executor_mode=question.executor_mode,
         locale=question.locale,
+        role=question.role,
         created_at=now,
     )
     return _too_large(item) or _next(Plan(item, question.plan_time or NEVER), item, PlanAction.ADD, now)
@@ -122,6 +124,7 @@ def _update(plan: Plan, question: ChangePlan, now: datetime) -> Plan | str | Non
     item = plan.item.model_copy(update={name: value for name, value in wanted.items() if value is not None})
     if item == plan.item:
         return None
+    item = item.model_copy(update={"role": least(item.role, question.role)})
     due_at = question.plan_time or plan.due_at
     return _too_large(item) or _next(replace(plan, due_at=due_at), item, PlanAction.UPDATE, now)
 
@@ -157,6 +160,7 @@ def trigger_of(plan: Plan, robot: RobotSummary, now: datetime) -> TriggerReceive
         executor_mode=plan.item.executor_mode,
         locale=plan.item.locale,
         robot_rev=robot.rev,
+        role=plan.item.role,
     )
 
 

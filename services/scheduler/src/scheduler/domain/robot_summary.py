@@ -7,7 +7,16 @@ from functools import lru_cache
 from rota_contracts.messages.trigger import InterventionAction, TriggerType
 from rota_contracts.model import Name, Part
 from rota_contracts.robots.clock_config import Clock, ClockMode
-from rota_contracts.robots.robot import InterveneTrigger, Quota, Robot, RobotStatus, RunFailure, Trigger, Triggers
+from rota_contracts.robots.robot import (
+    InterveneTrigger,
+    OwnTrigger,
+    Quota,
+    Robot,
+    RobotStatus,
+    RunFailure,
+    Trigger,
+    Triggers,
+)
 
 Key = tuple[str, str]
 """A robot: team, member."""
@@ -102,8 +111,8 @@ def summary_of(robot: Definition | Robot) -> RobotSummary:
 def _triggers(clock: bool, event: bool, intervene: bool, actions: tuple[InterventionAction, ...]) -> Triggers:
     """Robots with the same settings share one object."""
     return Triggers(
-        clock=Trigger(enabled=clock),
-        event=Trigger(enabled=event),
+        clock=OwnTrigger(enabled=clock),
+        event=OwnTrigger(enabled=event),
         intervene=InterveneTrigger(enabled=intervene, actions=list(actions)),
     )
 

@@ -12,7 +12,7 @@ from rota_contracts.messages.plan import ListPlans, PlanPage, PlanState
 from rota_contracts.messages.trigger import ExecutorMode, InterventionAction, Message
 from rota_contracts.model import Instant, Name
 from trigger_gateway import rpc
-from trigger_gateway.http.auth_routes import team_router
+from trigger_gateway.http.auth_routes import CallerDep, team_router
 from trigger_gateway.http.dependencies import Strict, UseCasesDep, idempotency_key
 from trigger_gateway.http.errors import repeated
 from trigger_gateway.http.runs import ExecutionResult, run_result
@@ -74,7 +74,13 @@ class PlanResult(BaseModel):
     responses=repeated(InterventionResult | PlanResult | ExecutionResult),
 )
 async def intervene(
-    team: Name, member: Name, body: InterveneRequest, request: Request, response: Response, use: UseCasesDep
+    team: Name,
+    member: Name,
+    body: InterveneRequest,
+    request: Request,
+    response: Response,
+    use: UseCasesDep,
+    caller: CallerDep,
 ) -> InterventionResult | PlanResult | ExecutionResult:
     """`task.add`, `goal.add` and `instruct` start a run if none is running; several running executions are a 409."""
     wanted = Intervention(
@@ -90,7 +96,8 @@ async def intervene(
         follows=body.follows,
         key=idempotency_key(request.headers, body.request_id),
     )
-    done = await use.intervene_robot(team, member, wanted, trace=request.headers.get(TRACEPARENT, ""))
+    trace = request.headers.get(TRACEPARENT, "")
+    done = await use.intervene_robot(team, member, wanted, role=caller.role, trace=trace)
     if done.repeated:
         response.status_code = 200
     match done:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from rota_contracts.messages.execution import TriggerState
 from rota_contracts.messages.retry import ListRetryable, RetryableStatus
 from rota_contracts.model import Instant, Name
-from trigger_gateway.http.auth_routes import team_router
+from trigger_gateway.http.auth_routes import caller_of, team_router
 from trigger_gateway.http.deliveries import ID_LIMIT, Moment
 from trigger_gateway.http.dependencies import Strict, UseCasesDep
 from trigger_gateway.http.errors import TOO_MANY, repeated
@@ -117,7 +117,8 @@ async def retry_execution(
 
 
 def _options(body: RetryRequest | RetryRange, request: Request) -> RetryOptions:
-    return RetryOptions(force=body.force, dry_run=body.dry_run, trace=request.headers.get(TRACEPARENT, ""))
+    trace = request.headers.get(TRACEPARENT, "")
+    return RetryOptions(caller_of(request).role, force=body.force, dry_run=body.dry_run, trace=trace)
 
 
 def _view(team: str, answer: RetryAnswer) -> RetriedRun:

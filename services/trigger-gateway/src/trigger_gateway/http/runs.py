@@ -10,7 +10,7 @@ from rota_contracts.messages.execution import ExecStatus, ReadTrigger, TriggerRe
 from rota_contracts.messages.trigger import ExecutorMode, Message, TriggerType
 from rota_contracts.model import Instant, Name
 from trigger_gateway import rpc
-from trigger_gateway.http.auth_routes import team_router
+from trigger_gateway.http.auth_routes import CallerDep, team_router
 from trigger_gateway.http.dependencies import Strict, UseCasesDep, idempotency_key
 from trigger_gateway.http.errors import repeated
 from trigger_gateway.http.webhooks import TRACEPARENT, event_url, trigger_url
@@ -66,7 +66,13 @@ class TriggerView(TriggerReply):
     responses=repeated(ExecutionResult),
 )
 async def trigger(
-    team: Name, member: Name, body: ManualTrigger, request: Request, response: Response, use: UseCasesDep
+    team: Name,
+    member: Name,
+    body: ManualTrigger,
+    request: Request,
+    response: Response,
+    use: UseCasesDep,
+    caller: CallerDep,
 ) -> ExecutionResult:
     wanted = RunRequest(
         type=body.type,
@@ -79,7 +85,8 @@ async def trigger(
         follows=body.follows,
         key=idempotency_key(request.headers, body.request_id),
     )
-    answer = await use.request_run(team, member, wanted, trace=request.headers.get(TRACEPARENT, ""))
+    trace = request.headers.get(TRACEPARENT, "")
+    answer = await use.request_run(team, member, wanted, role=caller.role, trace=trace)
     if answer.repeated:
         response.status_code = 200
     return run_result(team, answer)

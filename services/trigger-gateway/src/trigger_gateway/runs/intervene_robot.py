@@ -16,6 +16,7 @@ from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.plan import ChangePlan, PlanAction, PlanItem
 from rota_contracts.messages.trigger import TriggerType
 from rota_contracts.model import Part
+from rota_contracts.roles import Role
 from trigger_gateway.problems import Conflict, NotFound
 from trigger_gateway.robots.find_robot import find_robot
 from trigger_gateway.robots.ports import RobotRecords
@@ -75,9 +76,10 @@ class InterveneRobot:
     guard: GuardInput = field(default_factory=GuardInput)
 
     async def __call__(
-        self, team: str, member: str, given: Intervention, *, trace: str = ""
+        self, team: str, member: str, given: Intervention, *, role: Role, trace: str = ""
     ) -> SignalSent | PlanUpdated | RunAnswer:
-        """Raise Invalid, NotFound or Conflict when it can't be done; then nothing is changed."""
+        """`role`: of the key that asks. Raise Invalid, NotFound or Conflict when it can't be done; then nothing is
+        changed."""
         wanted = self._cut(given)
         validate_intervention(wanted)
         record = await find_robot(self.robots, team, member)
@@ -87,11 +89,11 @@ class InterveneRobot:
         if isinstance(noted, SignalSent | PlanUpdated):
             return noted.model_copy(update={"repeated": True})
         if wanted.action in PLANNING:
-            return await self._note(request_id, wanted, await self._plan(team, member, wanted, request_id))
-        if noted is None and (sent := await self._signal(team, member, wanted, request_id)) is not None:
+            return await self._note(request_id, wanted, await self._plan(team, member, wanted, request_id, role))
+        if noted is None and (sent := await self._signal(team, member, wanted, request_id, role)):
             return await self._note(request_id, wanted, sent)
         await self._note(request_id, wanted, RunRequested())
-        return await self.request_run(team, member, run_request(given), trace=trace, guarded=True)
+        return await self.request_run(team, member, run_request(given), role=role, trace=trace, guarded=True)
 
     def _cut(self, given: Intervention) -> Intervention:
         described = given.task.description if given.task else None
@@ -115,7 +117,9 @@ class InterveneRobot:
             await self.requests.note(request_id, outcome.model_dump_json())
         return outcome
 
-    async def _signal(self, team: str, member: str, wanted: Intervention, intervention_id: str) -> SignalSent | None:
+    async def _signal(
+        self, team: str, member: str, wanted: Intervention, intervention_id: str, role: Role
+    ) -> SignalSent | None:
         """None if no execution is running and the intervention may start a run."""
         intervention = Intervene(
             intervention_id=intervention_id,
@@ -127,6 +131,7 @@ class InterveneRobot:
             task=wanted.task,
             goal=wanted.goal,
             starts=wanted.of_a_start,
+            role=role,
         )
         execution_id = target_execution(wanted, await self.executions.intervene(intervention))
         if execution_id is None:
@@ -134,7 +139,7 @@ class InterveneRobot:
         status = await self.executions.status(team, execution_id) or ExecStatus.RUNNING
         return SignalSent(execution_id=execution_id, intervention_id=intervention_id, status=status)
 
-    async def _plan(self, team: str, member: str, wanted: Intervention, request_id: str) -> PlanUpdated:
+    async def _plan(self, team: str, member: str, wanted: Intervention, request_id: str, role: Role) -> PlanUpdated:
         change = ChangePlan(
             team_id=team,
             member_id=member,
@@ -144,6 +149,7 @@ class InterveneRobot:
             plan_time=wanted.plan_time,
             executor_mode=wanted.executor_mode,
             locale=wanted.locale,
+            role=role,
         )
         done = await self.schedule.change_plan(change)
         if done.refused:

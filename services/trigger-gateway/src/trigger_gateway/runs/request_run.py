@@ -21,6 +21,7 @@ from rota_contracts.messages.trigger import (
 )
 from rota_contracts.robots.clock import clock_context
 from rota_contracts.robots.robot import Robot
+from rota_contracts.roles import Role
 from trigger_gateway.problems import Conflict, FieldProblem, Invalid
 from trigger_gateway.robots.find_robot import find_robot
 from trigger_gateway.robots.ports import RobotRecords
@@ -74,9 +75,9 @@ class RequestRun:
     guard: GuardInput = field(default_factory=GuardInput)
 
     async def __call__(
-        self, team: str, member: str, request: RunRequest, *, trace: str = "", guarded: bool = False
+        self, team: str, member: str, request: RunRequest, *, role: Role, trace: str = "", guarded: bool = False
     ) -> RunAnswer:
-        """`guarded`: its words were scanned already.
+        """`role`: of the key that asks. `guarded`: its words were scanned already.
 
         Raise NotFound for an unknown robot, Conflict with the scheduler's reason when it refuses the trigger, and
         TooMany for an event that would have to wait in a full backlog.
@@ -90,7 +91,7 @@ class RequestRun:
         request = replace(request, messages=self.guard.cut(request.messages))
         if request.type is TriggerType.EVENT and not repeated:
             self.backlogs.check(team, [member])
-        trigger = trigger_of(request, record, trigger_id, self.clock())
+        trigger = trigger_of(request, record, trigger_id, role=role, at=self.clock())
         async with self.outcomes.listen(team, member) as decisions:
             # Also when it is a repeat: the first one may have failed right here, and the stream drops a second.
             await self.triggers.publish(trigger, trace=trace)
@@ -126,7 +127,9 @@ def check(request: RunRequest) -> None:
         raise Invalid("invalid_request", "the request is not valid", fields=problems)
 
 
-def trigger_of(request: RunRequest, record: RobotRecord, trigger_id: str, at: datetime) -> TriggerReceivedV1:
+def trigger_of(
+    request: RunRequest, record: RobotRecord, trigger_id: str, *, role: Role, at: datetime
+) -> TriggerReceivedV1:
     robot = record.robot
     return TriggerReceivedV1(
         team_id=robot.team_id,
@@ -147,6 +150,7 @@ def trigger_of(request: RunRequest, record: RobotRecord, trigger_id: str, at: da
         locale=request.locale,
         robot_rev=robot.rev,
         scheduled_at=at if request.type is TriggerType.CLOCK else None,
+        role=role,
     )
 
 

@@ -7,6 +7,7 @@ from rota_contracts.ids import retry_trigger_id
 from rota_contracts.messages.conversation import ToolStatus, ToolUse
 from rota_contracts.messages.execution import ExecStatus, Execution, TaskResult, TriggerReply, TriggerState
 from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1
+from rota_contracts.roles import Role, least
 from trigger_gateway.problems import Conflict, NotFound
 
 UNKNOWN = "outcome unknown"
@@ -38,14 +39,15 @@ def old_trigger(team: str, execution_id: str, read: TriggerReply) -> TriggerRece
     return read.trigger
 
 
-def new_trigger(old: TriggerReceivedV1, execution_id: str, *, rev: int, at: datetime) -> TriggerReceivedV1:
+def new_trigger(old: TriggerReceivedV1, execution_id: str, *, rev: int, role: Role, at: datetime) -> TriggerReceivedV1:
     """Like the old one, for the robot's revision of now. Its id derives from the old execution: retried twice, it
-    is the same trigger."""
+    is the same trigger. What a person asked for is done in no higher role than that of the one who retries it."""
     changed = {
         "trigger_id": retry_trigger_id(old.team_id, execution_id),
         "received_at": at,
         "robot_rev": rev,
         "retry_of": execution_id,
+        "role": old.role and least(old.role, role),
     }
     return old.model_copy(update=changed)
 

@@ -6,6 +6,7 @@ from rota_common.clock import Clock
 from rota_contracts import ids
 from rota_contracts.messages.execution import TriggerReply, TriggerState
 from rota_contracts.messages.trigger import TriggerReceivedV1, TriggerRejectedV1
+from rota_contracts.roles import Role
 from trigger_gateway.problems import Conflict
 from trigger_gateway.robots.find_robot import find_robot
 from trigger_gateway.robots.ports import RobotRecords
@@ -17,8 +18,10 @@ from trigger_gateway.runs.request_run import PATIENCE_S
 
 @dataclass(frozen=True)
 class RetryOptions:
-    """`force`: also if the outcome of a call is unknown. `dry_run`: only say whether it may run again."""
+    """`role`: of the key that asks. `force`: also if the outcome of a call is unknown. `dry_run`: only say whether it
+    may run again."""
 
+    role: Role
     force: bool = False
     dry_run: bool = False
     trace: str = ""
@@ -60,7 +63,7 @@ class RetryExecution:
         record = await find_robot(self.robots, team, old.member_id)
         if old.type.is_event:
             self.backlogs.check(team, [old.member_id])
-        trigger = retries.new_trigger(old, execution_id, rev=record.robot.rev, at=self.clock())
+        trigger = retries.new_trigger(old, execution_id, rev=record.robot.rev, role=how.role, at=self.clock())
         if how.dry_run:
             return _answer(trigger, TriggerState.UNKNOWN, "it can be retried; nothing was started")
         async with self.outcomes.listen(team, old.member_id) as decisions:

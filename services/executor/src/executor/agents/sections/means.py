@@ -21,13 +21,13 @@ LINE, ARGUMENT = 300, 200
 """Characters of a description, and of one argument's schema."""
 
 
-def means(robot: Robot, tools: Sequence[Tool], about: Mapping[str, str]) -> str:
+def means(robot: Robot, tools: Sequence[Tool], processes: Sequence[str], about: Mapping[str, str]) -> str:
     """All that a plan may use, by its kind of executor. `about`: descriptions of assistants."""
     shown = f"Tools (executor_type mcp), for one call whose arguments are known already:\n{listed_tools(tools)}"
     return (
         f"Assistants (executor_type assistant), who think, write and use tools by themselves:\n"
         f"{listed_assistants(robot, about)}\n\n{shown}\n\n"
-        f"Processes (executor_type process), for one call, too:\n{listed_processes(robot)}"
+        f"Processes (executor_type process), for one call, too:\n{listed_processes(processes)}"
     )
 
 
@@ -43,12 +43,12 @@ def _schema(tool: Tool) -> dict[str, Any]:
     return {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
 
 
-def reach(robot: Robot, tools: Sequence[Tool], about: Mapping[str, str]) -> str:
+def reach(robot: Robot, tools: Sequence[Tool], processes: Sequence[str], about: Mapping[str, str]) -> str:
     """What goals can be reached with, in short."""
     names = ", ".join(tool_name(tool) for tool in tools) or "none"
     return (
         f"Goals must be reachable with these assistants:\n{listed_assistants(robot, about)}\n"
-        f"these tools: {names}; and these processes: {', '.join(robot.callable_processes()) or 'none'}."
+        f"these tools: {names}; and these processes: {', '.join(processes) or 'none'}."
     )
 
 
@@ -64,8 +64,8 @@ def listed_tools(tools: Sequence[Tool]) -> str:
     return _listed([_tool(tool) for tool in tools]) + more
 
 
-def listed_processes(robot: Robot) -> str:
-    return _listed([_process(name) for name in robot.callable_processes()])
+def listed_processes(names: Sequence[str]) -> str:
+    return _listed([_process(name) for name in names])
 
 
 def tool_name(tool: Tool) -> str:

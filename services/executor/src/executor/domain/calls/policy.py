@@ -1,4 +1,4 @@
-"""The policy of calls: which a robot may make at once, which wait for a person, and which it never makes."""
+"""The policy of calls: which a run may make at once, which wait for a person, and which it never makes."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -7,27 +7,39 @@ from executor.domain.calls.callee import Callee, of_tool
 from executor.domain.conversation.chat import Tool
 from executor.domain.run import Run
 from rota_contracts.messages.trigger import ExecutorMode
-from rota_contracts.robots.autonomy import Approvals, Autonomy
+from rota_contracts.robots.autonomy import Approvals, Autonomy, NeededRoles
 from rota_contracts.robots.robot import Robot
+from rota_contracts.roles import Role, least
 
 STRICTNESS = (Autonomy.READ_ONLY, Autonomy.SUPERVISED, None, Autonomy.FULL)
 """From the strictest on; None: full for what `resources` names, supervised for the rest."""
 
 NO_EXCEPTIONS = Approvals()
+NO_ROLES = NeededRoles()
 
 
 @dataclass(frozen=True)
 class Policy:
-    """`always`: the tools that a person has approved for the rest of the run. `harmless`: the run calls nothing."""
+    """`always`: the tools that a person has approved for the rest of the run. `harmless`: the run calls nothing.
+    `roles`: the calls that need one; `role`: the one that the run acts in."""
 
     autonomy: Autonomy | None = None
     approvals: Approvals = NO_EXCEPTIONS
     always: Collection[str] = ()
     harmless: bool = False
+    roles: NeededRoles = NO_ROLES
+    role: Role = Role.OWNER
 
     def refusal(self, callee: Callee) -> str:
         """Why this is never called; empty if it may be."""
-        if self.harmless or not callee.changes or self.autonomy is not Autonomy.READ_ONLY:
+        if self.harmless:
+            return ""
+        if (needed := needed_role(self.roles, callee.id)) and not self.role.covers(needed):
+            return (
+                f"role {needed}: {callee.id} needs it, and this run acts in the role {self.role}; "
+                "use what needs none, or say in your answer what is to be done"
+            )
+        if not callee.changes or self.autonomy is not Autonomy.READ_ONLY:
             return ""
         return (
             f"autonomy read_only: {callee.id} isn't known to change nothing, so it can't be called here; "
@@ -58,7 +70,22 @@ def policy_of(run: Run, of_agent: Autonomy | None = None) -> Policy:
         approvals=run.robot.robot_config.approvals,
         always=run.always,
         harmless=run.execution.executor_mode is not ExecutorMode.STANDARD,
+        roles=run.robot.robot_config.roles,
+        role=role_of(run),
     )
+
+
+def role_of(run: Run) -> Role:
+    """The role that a run acts in: the least of its trigger's, the robot's own for such triggers, and of all who have
+    intervened, since their words are in it, too."""
+    trigger = run.execution.trigger
+    return least(trigger.highest_role, run.robot.own_role(trigger.type), run.lowered or Role.OWNER)
+
+
+def needed_role(roles: NeededRoles, name: str) -> Role | None:
+    """The role that a call needs; None if it needs none."""
+    lists = {Role.OWNER: roles.owner, Role.ADMIN: roles.admin, Role.MEMBER: roles.member}
+    return next((role for role, patterns in lists.items() if matches(patterns, name)), None)
 
 
 def stricter(of_robot: Autonomy | None, of_agent: Autonomy | None) -> Autonomy | None:
@@ -71,9 +98,15 @@ def permitted(tools: Sequence[Tool], policy: Policy) -> list[Tool]:
     return [tool for tool in tools if not policy.refusal(of_tool(tool))]
 
 
-def permitted_to(robot: Robot, tools: Sequence[Tool]) -> list[Tool]:
-    """The tools that are offered to any agent of this robot."""
-    return permitted(tools, Policy(robot.robot_config.autonomy))
+def permitted_to(robot: Robot, role: Role, tools: Sequence[Tool]) -> list[Tool]:
+    """The tools that are offered to any agent of this robot in a run that acts in this role."""
+    return permitted(tools, Policy(robot.robot_config.autonomy, roles=robot.robot_config.roles, role=role))
+
+
+def processes_for(run: Run) -> list[str]:
+    """The names of the processes that a plan of this run may use, for prompts."""
+    roles, role = run.robot.robot_config.roles, role_of(run)
+    return [name for name in run.robot.callable_processes() if role.covers(needed_role(roles, name) or Role.VIEWER)]
 
 
 def matches(patterns: Sequence[str], name: str) -> bool:

@@ -18,6 +18,7 @@ from rota_contracts.messages.media import media_of
 from rota_contracts.messages.run_history import Intervention
 from rota_contracts.messages.trigger import InterventionAction
 from rota_contracts.robots.robot import Phase
+from rota_contracts.roles import least
 
 TEXT_LIMIT = 4000
 OUTDATED = "nothing to do: the robot's status has changed since"
@@ -40,7 +41,7 @@ def apply_signal(run: Run, signal: Signal, *, now: datetime) -> Run:
         return run
     if signal.action in tuple(InterventionAction):  # this very run is wanted to do something
         run = prepare.keep_goals(run, "it got an intervention meanwhile")
-        run = _with_media(run, signal)
+        run = _lowered(_with_media(run, signal), signal)
     after, effect = EFFECTS.get(signal.action, _unknown)(run, signal, now)
     text = excerpt(signal.text(), TEXT_LIMIT)
     trace = Intervention(intervention_id=signal.id, action=signal.action, text=text, at=signal.at, effect=effect)
@@ -52,6 +53,13 @@ def _with_media(run: Run, signal: Signal) -> Run:
     """The run with the messages that hold more than text."""
     new = [message for message in signal.messages if media_of([message])]
     return run.model_copy(update={"sent": [*run.sent, *new]}) if new else run
+
+
+def _lowered(run: Run, signal: Signal) -> Run:
+    """The run in the role of the one who intervenes, unless it acts in a lower one already."""
+    if signal.role is None:
+        return run
+    return run.model_copy(update={"lowered": least(signal.role, run.lowered or signal.role)})
 
 
 def with_status(run: Run) -> Run:

@@ -39,15 +39,15 @@ class Terminal:
             self.shown.append(line.decode().rstrip("\n"))
 
     async def close(self) -> None:
-        """Ctrl+C, and the end of what goes on in the background."""
+        """End the bash and all that it has started, and wait until nobody writes to the terminal any more."""
         with suppress(ProcessLookupError):
-            os.killpg(self._bash.pid, signal.SIGINT)
-            assert self._bash.stdin is not None
-            self._bash.stdin.close()
+            os.killpg(self._bash.pid, signal.SIGTERM)
+        try:
             async with asyncio.timeout(STOP_WITHIN_S):
-                await self._bash.wait()
-        with suppress(ProcessLookupError):
-            os.killpg(self._bash.pid, signal.SIGKILL)
+                await self._bash.communicate()
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(self._bash.pid, signal.SIGKILL)
 
 
 @asynccontextmanager

@@ -3,9 +3,8 @@
 import asyncio
 import json
 import os
-import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -83,9 +82,11 @@ class Newcomer:
 
 
 async def first_hour(me: Newcomer) -> None:
-    """All that the README has for a newcomer; then, in place of compose, a team made from elsewhere on the same Rota."""
+    """All that the README has for a newcomer. In place of compose, the same Rota is used from elsewhere, with its admin
+    key and without a context."""
     with me.timing("clone"):
-        subprocess.run(["git", "clone", "--quiet", str(ROOT), str(me.clone)], check=True)
+        cloning = await asyncio.create_subprocess_exec("git", "clone", "--quiet", str(ROOT), str(me.clone))
+        assert await cloning.wait() == 0
     me.readme = blocks((me.clone / "README.md").read_text())
     home, away, api, nats, out, smtp = me.folder / "home", me.folder / "away", *(str(free_port()) for _ in range(4))
     me.here = {
@@ -137,7 +138,12 @@ def took(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
     ],
 )
 def test_the_readme_leads_from_a_clone_to_a_first_success_in_minutes(
-    took: dict[str, float], sections: tuple[str, ...], minutes: int
+    took: dict[str, float],
+    sections: tuple[str, ...],
+    minutes: int,
+    record_property: Callable[[str, object], None],
 ) -> None:
+    """One who reads no other sections than these and the one on starting."""
     needed = {section: round(took[section], 1) for section in ("clone", "Run it", *sections)}
+    record_property("seconds", needed)
     assert sum(needed.values()) < minutes * MINUTE, needed

@@ -70,6 +70,17 @@ def test_a_run_a_robot_or_the_team_is_controlled(
     assert json.loads(command(action, *words, "--json")[1]) == result
 
 
+def test_a_robot_in_place_of_a_run_is_answered_with_its_option(gateway: Gateway, command: Command) -> None:
+    code, _, err = command("pause", "leader")
+    assert (code, "rota pause --robot leader" in " ".join(err.split())) == (1, True)
+
+
+def test_an_instruction_needs_no_action(gateway: Gateway, command: Command) -> None:
+    gateway.responses["/robots/leader/intervene"] = {"execution_id": "e1", "message": "queued"}
+    assert command("intervene", "leader", "-m", "Ask for Friday")[0] == 0
+    assert gateway.asked[-1][1]["action"] == "instruct"
+
+
 def test_a_trail_shows_words_outcome_model_and_tokens(gateway: Gateway, command: Command) -> None:
     call = {"model": "small", "usage": {"tokens_in": 812, "tokens_out": 9, "tokens_cached": 640}, "seconds": 1.4}
     step = {"number": 4, "at": "2026-03-02T09:00:00Z", "step": "ask goals", "outcome": "GoalsSet"}

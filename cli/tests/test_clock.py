@@ -107,7 +107,7 @@ WRONG = [
     ("mode: interval, every: 30", "every: expected a duration like 30m, 2h or 1h30m, not 30"),
     ("mode: sometimes", "for example mode: times (or interval, or daemon)"),
     ("mode: daemon, catch_up: {policy: never}", "catch_up.policy: Input should be 'skip', 'once' or 'all'"),
-    ("mode: daemon, evry: 5m", "evry: Extra inputs are not permitted; for example clock: {mode: times"),
+    ("mode: daemon, evry: 5m", "evry: unknown field: did you mean every?; for example clock: {mode: times"),
 ]
 
 

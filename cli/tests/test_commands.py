@@ -1,5 +1,6 @@
 """The command tree: help, examples, --json, exit codes; and which commands run without the extra."""
 
+import importlib.metadata
 import json
 import subprocess
 import sys
@@ -187,6 +188,10 @@ def test_wrong_usage_ends_with_2_and_prints_the_usage(capsys: pytest.CaptureFixt
             if (code, out) != (2, "") or "Usage" not in err:
                 wrong.append((line.strip(), code, out, err))
     assert wrong == []
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended(["--version"], capsys) == (0, f"rota {importlib.metadata.version('rota')}\n", "")
 
 
 def test_the_old_name_of_feed_clients_works_and_is_hidden(capsys: pytest.CaptureFixture[str]) -> None:

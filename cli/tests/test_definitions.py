@@ -31,6 +31,18 @@ def test_each_invalid_field_is_named_with_its_path(tmp_path: Path) -> None:
     assert fields == {"robot_config.identity.role", "robot_config.identity.rule", "robot_config.clock.times.0"}
 
 
+def test_a_mistake_is_answered_with_the_field_or_the_form_that_was_meant(tmp_path: Path) -> None:
+    config = "robot_config:\n  identity: {role: Tester, duties: [Watch: the price]}\n  evnts: []\n"
+    config += "  delivery: {type: email, opts: {to: ana@example.com}}\n"
+    with pytest.raises(CliError) as caught:
+        read_definitions(written(tmp_path, f"member_id: a\n{config}"))
+    assert {line.partition(": ")[2] for line in caught.value.details} == {
+        "expected a text, not a mapping: a text with `: ` in it needs quotes",
+        "unknown field: did you mean events?",
+        "expected a list, like [ana@example.com]",
+    }
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

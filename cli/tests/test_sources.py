@@ -40,7 +40,7 @@ def test_a_webhook_is_added_with_the_given_settings(gateway: Gateway, command: C
     gateway.responses["/sources"] = LEADS | {"generated_secrets": []}
     words = ["sources", "add", "leads", "--secret", "$ENV.A", "--secret", "$ENV.B", "--scheme", "github"]
     code, out, _ = command(*words, "--event-type", "issues.*", "--event-type", "push", "--rate-limit", "60")
-    assert (code, out) == (0, "leads: added, the sender posts to /v1/hooks/main/leads\n")
+    assert (code, out) == (0, "leads: added, the sender posts to http://gateway/v1/hooks/main/leads\n")
     assert gateway.asked[-1][1] == {
         "name": "leads",
         "scheme": "github",

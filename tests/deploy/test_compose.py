@@ -11,6 +11,7 @@ import yaml
 from rota_common.nats_admin.config import KEY_FILE, main
 from rota_contracts.catalog import SERVICES
 from tests.deploy.variables import read_by
+from tests.integration.first_hour.readme import blocks
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docker-compose.yml").read_text()
@@ -83,3 +84,12 @@ def test_every_variable_that_the_file_takes_is_explained_in_the_example() -> Non
     }
     explained = set(re.findall(r"^(?:# )?([A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
     assert set(re.findall(r"\$\{(\w+)", TEXT)) | passed_on == explained
+
+
+def test_the_first_webhook_is_five_commands_away_and_reaches_this_machine() -> None:
+    (block,) = [one for one in blocks((ROOT / "README.md").read_text()) if one.section == "Run it in containers"]
+    assert len(block.commands.splitlines()) <= 5
+    assert "host.docker.internal:host-gateway" in COMPOSE["delivery-center"]["extra_hosts"]
+    key = re.search(r"^ROTA_ADMIN_KEY=(.+)$", (ROOT / ".env.example").read_text(), re.MULTILINE)
+    assert key
+    assert f"ROTA_ADMIN_KEY={key[1]} " in block.commands

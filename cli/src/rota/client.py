@@ -280,6 +280,7 @@ def _refused(answer: httpx.Response) -> ApiError:
         error = {"code": str(answer.status_code), "message": answer.text[:300] or answer.reason_phrase}
     code = str(error.get("code", ""))
     by_code = {
+        "source_exists": "`rota sources show NAME` shows it, `rota sources rotate NAME` changes its secret",
         "bad_signature": "sign with the secret of the source",
         "role_too_low": "`rota keys` lists the team's keys and their roles; an owner's key creates others",
     }

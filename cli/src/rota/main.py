@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from importlib.metadata import version as version_of
 from typing import Annotated
 
 import typer
@@ -50,7 +51,7 @@ from rota.commands import (
     webhook,
 )
 from rota.errors import CliError
-from rota.output import print_error
+from rota.output import print_error, say
 
 FAILED, INTERRUPTED = 1, 130
 
@@ -65,9 +66,18 @@ app = typer.Typer(
 )
 
 
+def _version(wanted: bool) -> None:
+    if wanted:
+        say(f"rota {version_of('rota')}")
+        raise typer.Exit
+
+
 @app.callback()
 def options(
     at: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
     context: Annotated[
         str,
         typer.Option(help="Act on this context's Rota, as in `rota context`. Default: ROTA_CONTEXT, else the current."),

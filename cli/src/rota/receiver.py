@@ -12,7 +12,7 @@ from rota.errors import CliError
 from rota.signing import check_secret, signature_problem
 from rota.timestamps import now
 
-HOST = "127.0.0.1"
+LOOPBACK = "127.0.0.1"
 MAX_BYTES = 32 * 1024 * 1024
 """More than any result of Rota has."""
 
@@ -31,12 +31,14 @@ class Received:
 
 
 class Receiver(ThreadingHTTPServer):
-    """Listens on the loopback interface. Without a `secret` nothing is verified. A wrong signature is answered with
+    """Listens on `host`. Without a `secret` nothing is verified. A wrong signature is answered with
     401, everything else with `status`. `received` is called by one thread at a time."""
 
     daemon_threads = True
 
-    def __init__(self, port: int, *, secret: str, status: int, received: Callable[[Received], None]) -> None:
+    def __init__(
+        self, port: int, *, secret: str, status: int, received: Callable[[Received], None], host: str = LOOPBACK
+    ) -> None:
         if secret:
             check_secret(secret)
         self.secret = secret
@@ -44,13 +46,14 @@ class Receiver(ThreadingHTTPServer):
         self._received = received
         self._lock = threading.Lock()
         try:
-            super().__init__((HOST, port), _Handler)
+            super().__init__((host, port), _Handler)
         except OSError as error:
-            raise CliError(f"can't listen on {HOST}:{port}: {error.strerror}", hint="0 takes any free port") from error
+            raise CliError(f"can't listen on {host}:{port}: {error.strerror}", hint="0 takes any free port") from error
 
     @property
     def url(self) -> str:
-        return f"http://{HOST}:{self.server_address[1]}/"
+        host, port = self.server_address[:2]
+        return f"http://{host!s}:{port}/"
 
     def stop(self) -> None:
         """End `serve_forever`, once this request is answered."""

@@ -21,10 +21,10 @@ ApprovalId = Annotated[str, typer.Argument(metavar="ID", help="As in `rota appro
 Note = Annotated[str, typer.Option(help="For the robot and the audit: why.")]
 
 
-@app.callback(epilog="Example: `rota approvals --member lead-processor`")
+@app.callback(epilog="Example: `rota approvals --robot lead-processor`")
 def listed(
     context: typer.Context,
-    member: Annotated[str, typer.Option(help="Of this robot alone.")] = "",
+    member: Annotated[str, typer.Option("--robot", "--member", help="Of this robot alone.")] = "",
     execution: Annotated[str, typer.Option(help="Of this run alone.")] = "",
     json: JsonFlag = False,
 ) -> None:

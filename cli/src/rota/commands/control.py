@@ -1,10 +1,12 @@
 """`rota pause`, `rota resume`, `rota stop`: a run, the runs of a robot, or the runs of the team."""
 
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Annotated
 
 import typer
 
+from rota.client import ApiError
 from rota.output import JsonFlag, say, say_json
 from rota.running import with_api
 from rota.short_ids import EXECUTION, whole_id
@@ -35,7 +37,14 @@ def _command(action: ControlAction) -> Callable[..., None]:
             raise typer.BadParameter(f"expected one to {action}: EXECUTION, --robot MEMBER or --team")
         execution = whole_id(EXECUTION, execution)
         what = f"/executions/{execution}" if execution else f"/robots/{robot}" if robot else ""
-        result = with_api(lambda api: api.control(what, action.value, reason))
+        try:
+            result = with_api(lambda api: api.control(what, action.value, reason))
+        except ApiError as error:
+            if execution and error.status == HTTPStatus.NOT_FOUND:
+                error.hint = (
+                    f"`rota executions` lists the runs; a robot is named by --robot: rota {action} --robot {execution}"
+                )
+            raise
         if json:
             say_json(result)
             return

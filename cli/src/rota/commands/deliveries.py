@@ -21,12 +21,12 @@ WHEN = "A duration, like 1h or 2d, or a time with its offset."
 app = typer.Typer(help="List deliveries, show one, retry or replay some.", invoke_without_command=True)
 
 RequestId = Annotated[str, typer.Argument(help="As in `rota deliveries`, or its first characters.")]
-Member = Annotated[str, typer.Option(help="Only this robot's.")]
+Member = Annotated[str, typer.Option("--robot", "--member", help="Only this robot's.")]
 Target = Annotated[str, typer.Option(help="Only those to this target, by its id as in `rota targets`.")]
 Execution = Annotated[str, typer.Option(help="Only this run's.")]
 Since = Annotated[datetime | None, typer.Option(parser=parse_past, metavar="TIME", help=f"From this time on. {WHEN}")]
 Until = Annotated[datetime | None, typer.Option(parser=parse_past, metavar="TIME", help=f"Before this time. {WHEN}")]
-OPTIONS = "--target, --since, --until, --member, --execution"
+OPTIONS = "--target, --since, --until, --robot, --execution"
 """Those that `query` takes."""
 
 

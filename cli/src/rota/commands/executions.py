@@ -21,10 +21,10 @@ app = typer.Typer(help="List the team's runs, show one, or retry some.", invoke_
 ExecutionId = Annotated[str, typer.Argument(help="As in `rota executions`, or its first characters.")]
 
 
-@app.callback(epilog="Example: `rota executions --member lead-processor --status failed`")
+@app.callback(epilog="Example: `rota executions --robot lead-processor --status failed`")
 def listed(
     context: typer.Context,
-    member: Annotated[str, typer.Option(help="Only this robot's.")] = "",
+    member: Annotated[str, typer.Option("--robot", "--member", help="Only this robot's.")] = "",
     status: Annotated[ExecStatus | None, typer.Option(help="Only those with this status.")] = None,
     page: Annotated[int, typer.Option(min=1, help="The page of 10, the newest first.")] = 1,
     after: Annotated[str, typer.Option(help="Continue after the previous page, which shows the value.")] = "",

@@ -49,7 +49,9 @@ def add(
         say_json({"team": team, "name": name, "key_file": str(file), "durable": f"{team}={name}"})
         return
     say(f"{team}/{name}: added. Its key is in {file}, and nowhere else.")
-    say(f"  stream DELIVERIES, consumer {team}={name}, JetStream's API prefix rota.js: see examples/subscribers")
+    say(f"  stream DELIVERIES, consumer {team}={name}, JetStream's API prefix rota.js; for example")
+    where = f"--url {context.load().nats_url} --team {team} --name {name} --key {file}"
+    say(f"  python examples/subscribers/with_nats_py.py {where}")
 
 
 @app.command("list", epilog="Example: `rota feed-clients list`, or `rota feed-clients list --team main`")

@@ -18,15 +18,13 @@ LISTS = ("args", "validation_rules")
 
 
 def register(app: typer.Typer) -> None:
-    app.command("intervene", epilog='Example: `rota intervene sales-assistant --action goal.add -m "Ask for Friday"`')(
-        intervene
-    )
+    app.command("intervene", epilog='Example: `rota intervene sales-assistant -m "Ask for Friday"`')(intervene)
     app.command("answer", epilog='Example: `rota answer 0c6f… "Take the second offer"`')(answer)
 
 
 def intervene(
     member: Annotated[str, typer.Argument(help="The robot's member_id.")],
-    action: Annotated[InterventionAction, typer.Option(help="The kind of intervention.")],
+    action: Annotated[InterventionAction, typer.Option(help="The kind.")] = InterventionAction.INSTRUCT,
     message: Annotated[str, typer.Option("--message", "-m", help="The instruction to the robot.")] = "",
     execution: Annotated[str, typer.Option(help="The run, if several are running.")] = "",
     task_id: Annotated[str, typer.Option(help="task.update, task.cancel: the task in the run's plan.")] = "",
@@ -39,6 +37,8 @@ def intervene(
     json: JsonFlag = False,
 ) -> None:
     """Instruct a robot: in its current run, in its plan, or as a new run."""
+    if action is InterventionAction.INSTRUCT and not message:
+        raise typer.BadParameter("expected --message with the instruction, or another --action")
     task = ({"id": task_id} if task_id else {}) | dict(_setting(each) for each in set_ or [])
     execution = whole_id(EXECUTION, execution)
     fields = {"execution_id": execution, "goal": goal, "plan_time": plan_time, "plan_id": plan_id, "task": task}

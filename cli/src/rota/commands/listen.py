@@ -8,7 +8,7 @@ import typer
 
 from rota.commands.webhook import secret_of
 from rota.output import JsonFlag, say, say_json
-from rota.receiver import Received, Receiver
+from rota.receiver import LOOPBACK, Received, Receiver
 from rota.timestamps import now
 
 SHOWN = 2000
@@ -22,11 +22,12 @@ def register(app: typer.Typer) -> None:
 
 
 def listen(
-    port: Annotated[int, typer.Argument(min=0, max=65535, help="Port on 127.0.0.1; 0 takes any free one.")] = 9000,
+    port: Annotated[int, typer.Argument(min=0, max=65535, help="The port; 0 takes any free one.")] = 9000,
     secret: Annotated[str, typer.Option(help="The target's secret, or $ENV.VARIABLE of this shell.")] = "",
     status: Annotated[
         int, typer.Option(min=200, max=599, help="The answer to what is received: 503 shows how Rota tries again.")
     ] = 200,
+    host: Annotated[str, typer.Option(help="The address of this machine to listen on.")] = LOOPBACK,
     count: Annotated[int, typer.Option(min=0, help="End after so many requests; 0: only with Ctrl+C.")] = 0,
     json: JsonFlag = False,
 ) -> None:
@@ -43,7 +44,7 @@ def listen(
         if left == 0:
             receiver.stop()
 
-    receiver = Receiver(port, secret=secret_of(secret) if secret else "", status=status, received=received)
+    receiver = Receiver(port, host=host, secret=secret_of(secret) if secret else "", status=status, received=received)
     if not json:
         say(f"listening on {receiver.url}" + ("" if secret else ", without --secret: nothing is verified"))
     with receiver, suppress(KeyboardInterrupt):

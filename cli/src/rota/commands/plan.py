@@ -23,10 +23,10 @@ PlanId = Annotated[str, typer.Argument(help="As in `rota plan`.")]
 Dryrun = Annotated[bool, typer.Option("--dryrun", help="All steps without model calls and deliveries.")]
 
 
-@app.callback(epilog="Example: `rota plan --member sales-assistant`")
+@app.callback(epilog="Example: `rota plan --robot sales-assistant`")
 def listed(
     context: typer.Context,
-    member: Annotated[str, typer.Option(help="Only this robot's.")] = "",
+    member: Annotated[str, typer.Option("--robot", "--member", help="Only this robot's.")] = "",
     json: JsonFlag = False,
 ) -> None:
     """List planned items, the soonest first; add, change or remove one."""

@@ -21,10 +21,10 @@ Note = Annotated[str, typer.Option(help="Stored with the decision.")]
 COLUMNS = ("HELD (UTC)", "ID", "MEMBER", "EXECUTION", "SCORE", "STATUS", "TASK")
 
 
-@app.callback(epilog="Example: `rota quarantine --member lead-processor`")
+@app.callback(epilog="Example: `rota quarantine --robot lead-processor`")
 def listed(
     context: typer.Context,
-    member: Annotated[str, typer.Option(help="Only this robot's.")] = "",
+    member: Annotated[str, typer.Option("--robot", "--member", help="Only this robot's.")] = "",
     execution: Annotated[str, typer.Option(help="Only this run's.")] = "",
     status: Annotated[QuarantineStatus, typer.Option(help="Only those with this status.")] = QuarantineStatus.HELD,
     every: Annotated[bool, typer.Option("--all", help="Those that were released or dropped, too.")] = False,

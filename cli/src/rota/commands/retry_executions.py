@@ -35,7 +35,7 @@ def retry(
     """Run rejected or failed runs again, each as a new run on its robot's current revision, linked to the old one.
     Asked twice it is the same new run: to run it once more, retry that one."""
     range_ = parameters(member_id=member, status=status, since=since, until=until)
-    check(execution_ids or (), range_, what="the IDs of runs", options="--status, --since, --until, --member")
+    check(execution_ids or (), range_, what="the IDs of runs", options="--status, --since, --until, --robot")
     how: Json = {"force": force, "dry_run": dry_run}
     ids = [whole_id(EXECUTION, each) for each in execution_ids or ()]
     done = Retries()

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import typer
 
+from rota import context as contexts
 from rota.client import Api, Json
 from rota.conditions import parse_condition
 from rota.deleting import YesFlag
@@ -160,7 +161,7 @@ def _row(source: Json) -> tuple[object, ...]:
 def _add(name: str, given: Json, *, json: bool) -> None:
     body = {"name": name} | {field: value for field, value in given.items() if value is not None}
     added = with_api(lambda api: api.of_team("POST", "/sources", json=body))
-    where = f", the sender posts to {added['hook_url']}" if "hook_url" in added else ""
+    where = f", the sender posts to {contexts.load().url.rstrip('/')}{added['hook_url']}" if "hook_url" in added else ""
     _print(added, json=json, text=f"{name}: added{where}")
 
 

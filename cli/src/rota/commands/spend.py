@@ -17,7 +17,7 @@ SINCE = "A duration before now, like 7d (default: 30d), or a time with its offse
 def spend(
     since: Annotated[datetime | None, typer.Option(parser=parse_past, metavar="TIME", help=SINCE)] = None,
     by: Annotated[str, typer.Option(help=f"Of {', '.join(SpendBy)}: one, or several with commas.")] = "robot",
-    member: Annotated[str, typer.Option(help="Only this robot's.")] = "",
+    member: Annotated[str, typer.Option("--robot", "--member", help="Only this robot's.")] = "",
     json: JsonFlag = False,
 ) -> None:
     """Show what the team's calls of models have taken, judges and lessons too."""
@@ -37,7 +37,7 @@ def spend(
     if spent.unpriced:
         say(f"{spent.unpriced} calls have no known cost: their models have no price, or no numbers came.")
     if spent.left_out:
-        say(f"{spent.left_out} rows or more are left out: use --member, or a later --since.")
+        say(f"{spent.left_out} rows or more are left out: use --robot, or a later --since.")
 
 
 def _parsed(by: str) -> list[SpendBy]:

@@ -89,4 +89,6 @@ def _request(
         if not event_type:
             raise typer.BadParameter("--type event needs --event-type, for example lead.created")
         return {"type": kind.value, "event_type": event_type, "data": read_data(data)} | mode
+    if kind is Kind.HUMAN and not message:
+        raise typer.BadParameter("expected --message with what to do; --type clock runs the robot as its clock does")
     return {"type": kind.value} | messages | mode

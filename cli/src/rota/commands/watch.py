@@ -12,11 +12,11 @@ from rota.short_ids import EXECUTION, whole_id
 
 
 def register(app: typer.Typer) -> None:
-    app.command("watch", epilog="Example: `rota watch --member lead-processor` (Ctrl+C ends it)")(watch)
+    app.command("watch", epilog="Example: `rota watch --robot lead-processor` (Ctrl+C ends it)")(watch)
 
 
 def watch(
-    member: Annotated[str, typer.Option(help="Only this robot.")] = "",
+    member: Annotated[str, typer.Option("--robot", "--member", help="Only this robot.")] = "",
     execution: Annotated[str, typer.Option(help="Only this run.")] = "",
     json: JsonFlag = False,
 ) -> None:

@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import json
+import os
 import re
+import ssl
 import ssl
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -93,6 +95,8 @@ class HttpxWebhook:
             return await self._client.send(self._request(target, where, headers, body), stream=True)
         except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.LocalProtocolError) as error:
             raise Permanent(f"expected a request that HTTP allows: {error}") from error
+        except httpx.ConnectError as error:
+            raise Transient(f"can't reach {where.host}:{where.port}: {_system_error(error)}") from error
         except httpx.HTTPError as error:
             raise Transient(f"can't reach {where.host}: {type(error).__name__} {error}".strip()) from error
 
@@ -134,6 +138,14 @@ def _headers(target: WebhookTarget, outgoing: OutgoingMessage, body: str, secret
             body=body,
         )
     return headers
+
+
+def _system_error(error: BaseException) -> str:
+    """The system's words, like "connection refused", from beneath the library's."""
+    while deeper := error.__cause__ or error.__context__:
+        error = deeper
+    number = error.errno if isinstance(error, OSError) and not isinstance(error, ssl.SSLError) else None
+    return os.strerror(number).lower() if number else f"{type(error).__name__} {error}".strip()
 
 
 def _value(name: str, value: str) -> str:

@@ -80,6 +80,7 @@ def build_api(
         version="1",
         lifespan=lifespan,
         separate_input_output_schemas=False,
+        redirect_slashes=False,  # a sender of webhooks doesn't follow: it would call the event delivered or lost
     )
     app.state.use_cases = use
     app.add_middleware(BodyLimit, limits=limits)

@@ -127,12 +127,13 @@ async def on_invalid_request(_: Request, error: Exception) -> JSONResponse:
 async def on_http_exception(_: Request, error: Exception) -> JSONResponse:
     """Refusals of the framework itself."""
     assert isinstance(error, HTTPException)
-    return framework_error(error.status_code, dict(error.headers or {}))
+    message = error.detail if error.status_code == 413 else ""
+    return framework_error(error.status_code, dict(error.headers or {}), message)
 
 
-def framework_error(status: int, headers: dict[str, str] | None = None) -> JSONResponse:
-    code, message = FRAMEWORK_ERRORS.get(status, ("refused", "the request is refused"))
-    return error_response(status, code, message, headers=headers)
+def framework_error(status: int, headers: dict[str, str] | None = None, message: str = "") -> JSONResponse:
+    code, text = FRAMEWORK_ERRORS.get(status, ("refused", "the request is refused"))
+    return error_response(status, code, message or text, headers=headers)
 
 
 def handle_errors(app: FastAPI) -> None:

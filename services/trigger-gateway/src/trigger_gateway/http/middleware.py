@@ -98,7 +98,8 @@ class BodyLimit:
         limit, seconds = self._of(scope["path"])
         taken, there, until = 0, False, asyncio.get_running_loop().time() + seconds
         if _announced(scope) > limit:
-            await framework_error(413)(scope, receive, send)
+            text = f"{_at_most(limit)}, not {_announced(scope)}"
+            await framework_error(413, message=text)(scope, receive, send)
             return
 
         async def counted() -> Message:
@@ -111,7 +112,7 @@ class BodyLimit:
             there = there or not message.get("more_body", False)
             taken += len(message.get("body", b""))
             if taken > limit:
-                raise HTTPException(413)
+                raise HTTPException(413, _at_most(limit))
             return message
 
         await self._app(scope, counted, send)
@@ -122,6 +123,10 @@ class BodyLimit:
         if path.startswith(OPEN):
             return OPEN_LIMIT, seconds
         return (self._limits.attachment, FILE_TIMES * seconds) if _ATTACHMENTS.fullmatch(path) else (LIMIT, seconds)
+
+
+def _at_most(limit: int) -> str:
+    return f"expected a body of at most {limit} bytes"
 
 
 def _announced(scope: Scope) -> int:

@@ -50,6 +50,9 @@ class Api:
     async def create_team(self, team: str, name: str = "") -> Json:
         return await self._json("POST", "/v1/teams", json={"team_id": team, "name": name})
 
+    async def remove_team(self, team: str) -> Json:
+        return await self._json("DELETE", f"/v1/teams/{team}")
+
     async def teams(self) -> list[Json]:
         """All of them, by id."""
         found: list[Json] = []

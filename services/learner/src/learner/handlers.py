@@ -2,7 +2,7 @@
 
 from learner.use_cases import UseCases
 from rota_common.bus.router import Router
-from rota_contracts.catalog import CHECK_GOALS, LEARNING_REQUESTED, ROBOT_DELETED
+from rota_contracts.catalog import CHECK_GOALS, LEARNING_REQUESTED, ROBOT_DELETED, TEAM_REMOVED
 
 SLOTS = 32
 """Answers waited for at once; a model takes seconds and the wait costs nothing."""
@@ -12,5 +12,6 @@ def build_handlers(use: UseCases) -> Router:
     router = Router()
     router.on(LEARNING_REQUESTED, use.learn, slots=SLOTS, when_buried=use.learn.give_up)
     router.on(ROBOT_DELETED, use.forget_robot)
+    router.on(TEAM_REMOVED, use.remove_team)
     router.answer(CHECK_GOALS, use.decide)
     return router

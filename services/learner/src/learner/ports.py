@@ -7,6 +7,7 @@ from typing import Protocol
 
 from learner.domain import AgedRobot, RunLessons
 from learner.history import GoalsDecision, PastRun
+from rota_common.stores.team_documents import TeamDocuments
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.learning import Lesson
 from rota_contracts.robots.robot import Robot
@@ -111,3 +112,4 @@ class Adapters:
     history: History
     knowledge: Knowledge
     robots: Robots
+    team_documents: TeamDocuments

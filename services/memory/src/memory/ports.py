@@ -7,6 +7,7 @@ from typing import Protocol
 
 from memory.domain import KnowledgeBase, Owner, Shelf
 from memory.workspace import Decide, File
+from rota_common.stores.team_documents import TeamDocuments
 from rota_contracts.messages.memory import MemoryEntry, RecalledEntry, SharedEntry, SharedMatch
 from rota_contracts.messages.workspace import FileInfo
 from rota_contracts.robots.robot import Robot
@@ -25,7 +26,7 @@ class Embedder(Protocol):
 
 
 class Entries(Protocol):
-    """The entries of all robots. Every call is about one robot alone. Raises Transient when the store is away."""
+    """The entries of all robots, each call about one robot but the last. Raises Transient when the store is away."""
 
     async def keep(self, owner: Owner, entries: Sequence[tuple[MemoryEntry, Vector]], *, rev: int) -> None:
         """Keep the entries, learnt at revision `rev` of the robot. An id that is there already is overwritten."""
@@ -43,6 +44,10 @@ class Entries(Protocol):
 
     async def clear(self, owner: Owner, *, up_to_rev: int | None = None, before: datetime | None = None) -> int:
         """Remove all entries, or those learnt up to `up_to_rev`, or those older than `before`; returns the count."""
+        ...
+
+    async def clear_team(self, team: str) -> None:
+        """Remove all entries of all robots of this team."""
         ...
 
 
@@ -68,6 +73,10 @@ class SharedEntries(Protocol):
 
     async def clear(self, shelf: Shelf) -> int:
         """Remove a whole collection; returns the count of its entries."""
+        ...
+
+    async def clear_team(self, team: str) -> None:
+        """Remove all collections of this team."""
         ...
 
 
@@ -123,3 +132,4 @@ class Adapters:
     workspaces: Workspaces
     robots: Robots
     embedder: Embedder
+    team_documents: TeamDocuments

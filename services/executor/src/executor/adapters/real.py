@@ -17,6 +17,7 @@ from executor.adapters.mongo_runs import MongoRuns
 from executor.adapters.nats_processes import NatsProcesses
 from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.adapters.rehearsal_model import RehearsalModel
+from executor.adapters.team_documents import MongoRunsOfTeam
 from executor.adapters.team_files import TeamFiles
 from executor.agents.connectors import REHEARSAL
 from executor.ports import Adapters
@@ -65,6 +66,7 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
         recording_processes=RecordingProcesses(),
         budget=budget,
         prices=LitellmPrices(model),
+        team_documents=MongoRunsOfTeam(mongo.database),
         hooks=load_hooks(settings.hooks),
         spans=receiver_of(settings),
         known_secrets=lambda team: (*secrets.known(team), *keys),

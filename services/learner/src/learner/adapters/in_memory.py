@@ -7,6 +7,7 @@ from typing import TypeVar
 from learner.domain import AgedRobot, RunLessons
 from learner.history import GoalsDecision, PastRun
 from learner.ports import Adapters, Agents
+from rota_common.testing.in_memory_stores import InMemoryTeamDocuments
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.learning import Lesson
 from rota_contracts.messages.usage import ModelCall
@@ -164,4 +165,5 @@ def in_memory(
         history=history or InMemoryHistory(),
         knowledge=knowledge or InMemoryKnowledge(),
         robots=robots or InMemoryRobots(),
+        team_documents=InMemoryTeamDocuments(),
     )

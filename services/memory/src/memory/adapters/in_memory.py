@@ -9,6 +9,7 @@ from math import sqrt
 from memory.adapters.in_memory_workspaces import InMemoryWorkspaces
 from memory.domain import KnowledgeBase, Owner, Shelf
 from memory.ports import Adapters, Vector
+from rota_common.testing.in_memory_stores import InMemoryTeamDocuments
 from rota_contracts.messages.memory import MemoryEntry, RecalledEntry, SharedEntry, SharedMatch
 from rota_contracts.robots.robot import Robot
 
@@ -56,6 +57,9 @@ class InMemoryEntries:
         those = [one for one, (_, _, rev) in known.items() if up_to_rev is None or rev <= up_to_rev]
         return await self.remove(owner, those, before=before)
 
+    async def clear_team(self, team: str) -> None:
+        self._entries = {owner: those for owner, those in self._entries.items() if owner.team != team}
+
 
 class InMemorySharedEntries:
     def __init__(self) -> None:
@@ -82,6 +86,9 @@ class InMemorySharedEntries:
 
     async def clear(self, shelf: Shelf) -> int:
         return len(self._shelves.pop(shelf, {}))
+
+    async def clear_team(self, team: str) -> None:
+        self._shelves = {shelf: those for shelf, those in self._shelves.items() if shelf.team != team}
 
 
 class InMemoryKnowledgeBases:
@@ -122,4 +129,5 @@ def in_memory(*, entries: InMemoryEntries | None = None, robots: InMemoryRobots 
         workspaces=InMemoryWorkspaces(),
         robots=robots or InMemoryRobots(),
         embedder=HashingEmbedder(),
+        team_documents=InMemoryTeamDocuments(),
     )

@@ -57,9 +57,11 @@ class Qdrant:
         if connection is not None:
             await connection.close()
 
-    async def prepare(self, collection: str, *, tenants: Sequence[str], instants: Sequence[str] = ()) -> None:
+    async def prepare(
+        self, collection: str, *, tenants: Sequence[str], instants: Sequence[str] = (), names: Sequence[str] = ()
+    ) -> None:
         """Make the collection if it isn't there; every search is for one value of one of the fields `tenants`, and may
-        be narrowed by the fields `instants`.
+        be narrowed by the fields `instants`. Points are removed by the fields `names`, too.
 
         Raises Permanent if its vectors have another length.
         """
@@ -67,7 +69,7 @@ class Qdrant:
             if not await self._client.collection_exists(collection):
                 await self._create(collection)
             if self._url:  # Qdrant's local mode has no indexes
-                await self._index(collection, tenants, instants)
+                await self._index(collection, tenants, instants, names)
             vectors = (await self._client.get_collection(collection)).config.params.vectors
         if not isinstance(vectors, VectorParams) or vectors.size != self._dimensions:
             raise Permanent(
@@ -122,12 +124,17 @@ class Qdrant:
             if error.status_code != CONFLICT:  # else another replica was faster
                 raise
 
-    async def _index(self, collection: str, tenants: Sequence[str], instants: Sequence[str]) -> None:
+    async def _index(
+        self, collection: str, tenants: Sequence[str], instants: Sequence[str], names: Sequence[str]
+    ) -> None:
         """At every start: it changes nothing if it is done; the replica that made the collection may have died."""
         index = KeywordIndexParams(type=KeywordIndexType.KEYWORD, is_tenant=True)
         for field in tenants:
             await self._client.create_payload_index(collection, field, field_schema=index, wait=True)
         age = DatetimeIndexParams(type=DatetimeIndexType.DATETIME, enable_hnsw=False)  # the graphs are the tenants'
+        name = KeywordIndexParams(type=KeywordIndexType.KEYWORD, enable_hnsw=False)
+        for field in names:
+            await self._client.create_payload_index(collection, field, field_schema=name, wait=True)
         for field in instants:
             await self._client.create_payload_index(collection, field, field_schema=age, wait=True)
 

@@ -19,7 +19,7 @@ from memory.ports import Vector
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.memory import MemoryEntry, RecalledEntry
 
-COLLECTION, TENANT, AGE = "lessons", "tenant", "created_at"
+COLLECTION, TENANT, TEAM, AGE = "lessons", "tenant", "team", "created_at"
 
 
 class QdrantEntries:
@@ -29,14 +29,14 @@ class QdrantEntries:
         self._qdrant = qdrant
 
     async def prepare(self) -> None:
-        await self._qdrant.prepare(COLLECTION, tenants=[TENANT], instants=[AGE])
+        await self._qdrant.prepare(COLLECTION, tenants=[TENANT], instants=[AGE], names=[TEAM])
 
     async def keep(self, owner: Owner, entries: Sequence[tuple[MemoryEntry, Vector]], *, rev: int) -> None:
         points = [
             PointStruct(
                 id=_point(owner, entry.id),
                 vector=vector,
-                payload={TENANT: owner.tenant, "rev": rev, **entry.model_dump(mode="json")},
+                payload={TENANT: owner.tenant, TEAM: owner.team, "rev": rev, **entry.model_dump(mode="json")},
             )
             for entry, vector in entries
         ]
@@ -56,6 +56,9 @@ class QdrantEntries:
     async def clear(self, owner: Owner, *, up_to_rev: int | None = None, before: datetime | None = None) -> int:
         learnt = [] if up_to_rev is None else [FieldCondition(key="rev", range=Range(lte=up_to_rev))]
         return await self._delete(owner, *learnt, *_older(before))
+
+    async def clear_team(self, team: str) -> None:
+        await self._qdrant.delete(COLLECTION, Filter(must=[is_tenant(TEAM, team)]))
 
     async def _delete(self, owner: Owner, *those: Condition) -> int:
         return await self._qdrant.delete(COLLECTION, Filter(must=[_of(owner), *those]))

@@ -6,6 +6,7 @@ from typing import Protocol
 from rota_common.runtime.service import Service
 from rota_common.stores.attachments import Attachments
 from rota_common.stores.mongo import Mongo
+from rota_common.stores.team_documents import MongoTeamDocuments
 from trigger_gateway.adapters.encryption import LINKS, AesGcmCipher
 from trigger_gateway.adapters.hmac_links import HmacLinks
 from trigger_gateway.adapters.mongo_attachments import MongoAttachmentRecords
@@ -23,6 +24,7 @@ from trigger_gateway.adapters.mongo_teams import MongoKeys, MongoTeams
 from trigger_gateway.adapters.nats_definitions import NatsDefinitions
 from trigger_gateway.adapters.operator_secrets import OperatorFiles
 from trigger_gateway.adapters.secrets_key import load_key
+from trigger_gateway.adapters.team_documents import TEAM_DOCUMENTS
 from trigger_gateway.ports import Adapters
 from trigger_gateway.settings import Settings
 
@@ -42,9 +44,9 @@ def real(
     inbound = MongoInboundLog(mongo.database, service=service.name)
     audit, members = MongoAuditLog(mongo.database), MongoMembers(mongo.database)
     files = MongoAttachmentRecords(mongo.database)
-    secrets = MongoSecrets(mongo.database)
+    secrets, teams = MongoSecrets(mongo.database), MongoTeams(mongo.database)
     leases = MongoStreamLeases(mongo.database, clock, lease=settings.reading_lease)
-    stores = (robots, members, sources, keys, inbound, rates, requests, leases, files, audit, secrets)
+    stores = (robots, members, sources, keys, inbound, rates, requests, leases, files, audit, secrets, teams)
     indexed: tuple[_Collection, ...] = stores
     for collection in indexed:
         service.on_start(collection.prepare)
@@ -52,7 +54,7 @@ def real(
     service.on_stop(mongo.close)
     service.probe("mongo", mongo.ping)
     return Adapters(
-        teams=MongoTeams(mongo.database),
+        teams=teams,
         keys=keys,
         sources=sources,
         robots=robots,
@@ -70,6 +72,7 @@ def real(
         secrets=secrets,
         operator_secrets=OperatorFiles(settings.secrets_dir, team_secrets),
         link_signer=HmacLinks(lambda: cipher.derived(LINKS)),
+        team_documents=MongoTeamDocuments(mongo.database, TEAM_DOCUMENTS),
     )
 
 

@@ -1,0 +1,9 @@
+"""How each collection of the memory's database names a team."""
+
+from rota_common.stores.team_documents import by, by_prefix
+
+TEAM_DOCUMENTS = {
+    "knowledge_bases": by_prefix("{team}."),
+    "workspace_files": by_prefix("{team}."),
+    "workspace_teams": by("_id"),
+}

@@ -187,8 +187,7 @@ class Api:
 
     async def dead(self) -> list[Json]:
         """The oldest 1,000."""
-        found: list[Json] = (await self._json("GET", "/v1/dead", params={"limit": 1000}))["dead"]
-        return found
+        return list((await self._json("GET", "/v1/dead", params={"limit": 1000}))["dead"])
 
     async def dead_letter(self, seq: int) -> Json:
         return await self._json("GET", f"/v1/dead/{seq}")

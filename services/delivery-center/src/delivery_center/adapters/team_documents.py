@@ -1,4 +1,4 @@
-"""How each collection of the delivery-center's database names a team."""
+"""The documents of a team in each collection of the delivery-center's database."""
 
 from rota_common.stores.team_documents import Of, any_of, by, by_prefix
 from rota_contracts.catalog import CHANNELS

@@ -40,10 +40,9 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
     web, secrets = picture_client(), asked_of_the_gateway(service.ask)
     tools = McpTools(servers, secrets=secrets, files=files)
     keys = sorted({key for server in servers.values() for key in server.keys})
-    service.on_start(runs.prepare)
     budget = MongoBudget(mongo.database)
-    service.on_start(calls.prepare)
-    service.on_start(budget.prepare)
+    for prepare in (runs.prepare, calls.prepare, budget.prepare):
+        service.on_start(prepare)
     service.probe("mongo", mongo.ping)
     if settings.connector != REHEARSAL:
         service.on_start(model.load)

@@ -1,4 +1,4 @@
-"""How each collection of the executor's database names a team."""
+"""The documents of a team in each collection of the executor's database."""
 
 from executor.adapters.mongo_run_segments import MongoRunSegments
 from rota_common.stores.mongo import Database

@@ -1,4 +1,4 @@
-"""How each collection of the memory's database names a team."""
+"""The documents of a team in each collection of the memory's database."""
 
 from rota_common.stores.team_documents import by, by_prefix
 

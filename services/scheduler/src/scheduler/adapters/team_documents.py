@@ -1,4 +1,4 @@
-"""How each collection of the scheduler's database names a team."""
+"""The documents of a team in each collection of the scheduler's database."""
 
 from rota_common.stores.mongo import Document
 from rota_common.stores.team_documents import Of, by, by_prefix

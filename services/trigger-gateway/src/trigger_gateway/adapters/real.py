@@ -42,9 +42,8 @@ def real(
     keys, sources, robots = MongoKeys(mongo.database), MongoSources(mongo.database), MongoRobots(mongo.database)
     rates, requests = MongoRateStore(mongo.database), MongoRequests(mongo.database, clock)
     inbound = MongoInboundLog(mongo.database, service=service.name)
-    audit, members = MongoAuditLog(mongo.database), MongoMembers(mongo.database)
-    files = MongoAttachmentRecords(mongo.database)
-    secrets, teams = MongoSecrets(mongo.database), MongoTeams(mongo.database)
+    audit, members, teams = MongoAuditLog(mongo.database), MongoMembers(mongo.database), MongoTeams(mongo.database)
+    files, secrets = MongoAttachmentRecords(mongo.database), MongoSecrets(mongo.database)
     leases = MongoStreamLeases(mongo.database, clock, lease=settings.reading_lease)
     stores = (robots, members, sources, keys, inbound, rates, requests, leases, files, audit, secrets, teams)
     indexed: tuple[_Collection, ...] = stores

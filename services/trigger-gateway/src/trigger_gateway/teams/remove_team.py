@@ -26,7 +26,7 @@ ROUNDS_FOR = timedelta(days=31)
 NAME_TAKEN_FOR = timedelta(days=90)
 """The last round, 14 days in the stream, a day of tries and 30 days as a dead letter: 76 days, and some to spare."""
 
-FIRST_PAUSE, LONGEST_PAUSE = timedelta(minutes=1), timedelta(days=1)
+FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=10), timedelta(days=1)
 BATCH = 100
 
 
@@ -74,7 +74,7 @@ class PublishRemovals:
 
 
 def after_round(removed: RemovedTeam, now: datetime) -> RemovedTeam:
-    """The tombstone once its next round is published: after a minute, two, four, and so on, at last every day."""
+    """The tombstone once its next round is published: the pauses double, from ten seconds to a day."""
     pause = min(max(now - removed.removed_at, FIRST_PAUSE), LONGEST_PAUSE)
     last = now - removed.removed_at >= ROUNDS_FOR
     return replace(removed, rounds=removed.rounds + 1, next_at=None if last else now + pause)
@@ -107,7 +107,7 @@ class ClearTeam:
     async def _delete(self, team: str, member: str) -> None:
         try:
             await self.save_robot.delete(team, member)
-        except NotFound:  # deleted by somebody else since it was listed
+        except NotFound:  # its owner has deleted it since it was listed
             return
         except StoredNotApplied as error:
             raise Transient(error.message) from error

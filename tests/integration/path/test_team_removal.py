@@ -120,7 +120,7 @@ def points_naming(team: str, folder: Path) -> int:
         client.close()
 
 
-async def test_a_removed_team_leaves_nothing_and_others_notice_nothing(  # TG-23
+async def test_a_removed_team_leaves_nothing_and_others_notice_nothing(
     shared_nats: EmbeddedServer, mongo_server: EmbeddedServer, prefix: str, tmp_path: Path
 ) -> None:
     databases = Databases(mongo_server.url, prefix)

@@ -26,7 +26,7 @@ async def until(so: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_a_removed_team_is_refused_everywhere_and_its_name_is_taken(acme: Gateway) -> None:  # TG-23
+async def test_a_removed_team_is_refused_everywhere_and_its_name_is_taken(acme: Gateway) -> None:
     other = await acme.make_team("other")
     assert error_of(await acme.call("DELETE", TEAM)) == (403, "forbidden")  # by its own owner
     removed = await acme.call("DELETE", TEAM, key=ADMIN)

@@ -161,7 +161,7 @@ def test_all_commands_are_there() -> None:
         *("suppressions", "suppressions add", "suppressions remove"),
         *("quarantine", "quarantine show", "quarantine release", "quarantine drop"),
         *("members", "members show", "members delete"),
-        *("teams", "teams create"),
+        *("teams", "teams create", "teams remove"),
         *("events", "events show"),
         *("approvals", "approvals show", "approvals approve", "approvals deny", "approvals decide"),
         *("files ls", "files cat", "files put", "files rm"),

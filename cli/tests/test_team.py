@@ -1,5 +1,6 @@
 """`rota keys` and `rota subscriptions`: the requests and the output."""
 
+import io
 import json
 
 import pytest
@@ -25,6 +26,27 @@ def test_teams_are_listed_and_one_is_created_with_the_admin_key(
     assert context.selected({}) == "gateway"
     saved = context.load({})
     assert (saved.url, saved.team, saved.api_key, saved.admin_key) == ("http://gateway", "beta", "secret-1", "")
+
+
+def test_a_team_is_removed_once_its_id_was_typed(
+    gateway: Gateway, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROTA_ADMIN_KEY", "admin")
+    free = "2026-05-31T09:00:00Z"
+    gateway.responses["/v1/teams/acme"] = {
+        "team_id": "acme",
+        "removed_at": "2026-03-02T09:00:00Z",
+        "name_free_at": free,
+    }
+    for typed in ("", "other\n"):
+        monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+        assert command("teams", "remove", "acme")[0] == 1
+    assert gateway.requests == []
+    monkeypatch.setattr("sys.stdin", io.StringIO("acme\n"))
+    code, out, _ = command("teams", "remove", "acme")
+    assert (code, free in out) == (0, True)
+    assert json.loads(command("teams", "remove", "acme", "--yes", "--json")[1])["name_free_at"] == free
+    assert [each.method for each in gateway.requests] == ["DELETE", "DELETE"]
 
 
 def test_keys_are_listed_with_their_roles(gateway: Gateway, command: Command) -> None:  # TG-24

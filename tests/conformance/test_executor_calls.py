@@ -29,16 +29,16 @@ async def calls(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: st
 
 
 async def claimed(calls: Calls, owner: str, *, lease: timedelta = MINUTE) -> AgentReply | bool:
-    return await calls.claim("c1", owner=owner, lease=lease)
+    return await calls.claim("c1", team="acme", owner=owner, lease=lease)
 
 
 async def test_a_call_is_claimed_by_one_until_the_claim_ends(calls: Calls) -> None:  # EX-88
     assert await claimed(calls, "first") is True
     assert await claimed(calls, "second") is False
     assert await claimed(calls, "first") is False  # not even by itself: it is in hand
-    assert await calls.claim("c2", owner="second", lease=ENDED) is True
-    assert await calls.claim("c2", owner="first", lease=MINUTE) is True
-    assert await calls.claim("c2", owner="second", lease=MINUTE) is False
+    assert await calls.claim("c2", team="acme", owner="second", lease=ENDED) is True
+    assert await calls.claim("c2", team="acme", owner="first", lease=MINUTE) is True
+    assert await calls.claim("c2", team="acme", owner="second", lease=MINUTE) is False
 
 
 async def test_of_many_that_claim_a_call_one_gets_it(calls: Calls) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from executor.adapters.mongo_runs import MongoRuns
+from executor.adapters.team_documents import MongoRunsOfTeam
 from executor.domain import lifecycle, spending
 from executor.domain.run import JournalEntry, Need, Run
 from executor.ports import Fenced, Runs
@@ -235,3 +236,14 @@ async def test_a_run_of_an_earlier_version_gets_segments(mongo: Mongo, stored: M
     assert len(await segments(mongo)) == 1
     assert await is_read(stored, run)
     assert await numbers_of(stored) == [*range(12)]
+
+
+async def test_the_segments_of_a_team_go_with_its_runs(mongo: Mongo, stored: MongoRuns) -> None:
+    run, epoch = a_run(), await created(stored, a_run())
+    await saved(stored, run, epoch, range(12))
+    assert await mongo.database["execution_segments"].count_documents({}) > 0
+    await MongoRunsOfTeam(mongo.database).remove("another")
+    assert await stored.is_there("e1")
+    await MongoRunsOfTeam(mongo.database).remove(run.execution.team_id)
+    assert not await stored.is_there("e1")
+    assert await mongo.database["execution_segments"].count_documents({}) == 0

@@ -26,7 +26,7 @@ from trigger_gateway.robots.ports import Definitions, RobotEvents, RobotRecords
 from trigger_gateway.robots.record import RobotRecord, Subscriber
 from trigger_gateway.runs.ports import EarlierRequest, Requests
 from trigger_gateway.teams.api_keys import ApiKey
-from trigger_gateway.teams.ports import Keys, Removal, Team, Teams
+from trigger_gateway.teams.ports import Keys, Removal, RemovedTeam, Team, Teams
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 LEADS = {"type": "webhook", "source": "/webhook/leads"}
@@ -49,8 +49,12 @@ async def store(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: st
 
 
 @pytest.fixture
-def teams(store: Mongo | None) -> Teams:
-    return MongoTeams(store.database) if store else in_memory_stores.InMemoryTeams()
+async def teams(store: Mongo | None) -> Teams:
+    if store is None:
+        return in_memory_stores.InMemoryTeams()
+    made = MongoTeams(store.database)
+    await made.prepare()
+    return made
 
 
 @pytest.fixture
@@ -99,6 +103,42 @@ async def test_a_team_remembers_which_robots_its_pause_has_paused(teams: Teams) 
     await teams.note_paused("missing", ["a"])
     assert await teams.paused("missing") == []
     assert not await teams.exists("missing")
+
+
+async def test_a_removed_team_leaves_a_tombstone_on_its_name(teams: Teams) -> None:
+    free_at = datetime.now(UTC).replace(microsecond=0) + timedelta(days=90)  # MongoDB removes what is over
+    for team in ("acme", "other"):
+        await teams.add(team, team)
+    await teams.note_paused("acme", ["a"])
+    removed = RemovedTeam("acme", AT, free_at, next_at=AT)
+    assert await teams.remove(removed) == removed
+    assert await teams.remove(replace(removed, removed_at=AT + timedelta(hours=1))) == removed
+    assert await teams.remove(replace(removed, id="missing")) is None
+    assert (await teams.removed("acme"), await teams.removed("other")) == (removed, None)
+    assert (await teams.exists("acme"), await teams.add("acme", ""), await teams.paused("acme")) == (False, False, [])
+    assert await teams.page(after="", limit=2) == [Team("other", "other")]
+
+
+async def test_the_rounds_of_a_removal_are_noted_once(teams: Teams) -> None:
+    free_at = datetime.now(UTC).replace(microsecond=0) + timedelta(days=90)
+    first, second = (RemovedTeam(team, AT, free_at, next_at=AT + timedelta(minutes=n)) for n, team in enumerate("ab"))
+    for each in (second, first):
+        await teams.add(each.id, "")
+        await teams.remove(each)
+    assert await teams.removals_due(AT + timedelta(minutes=1), limit=2) == [first, second]
+    assert await teams.removals_due(AT + timedelta(minutes=1), limit=1) == [first]
+    noted = replace(first, rounds=1, next_at=AT + timedelta(hours=1))
+    await teams.note_round(first, noted)
+    await teams.note_round(first, replace(noted, next_at=AT))  # another replica's
+    await teams.note_round(second, replace(second, rounds=1, next_at=None))
+    assert await teams.removals_due(AT + timedelta(days=1), limit=2) == [noted]
+
+
+async def test_all_keys_of_a_team_go_at_once_and_no_others(keys: Keys) -> None:
+    for number, team in enumerate(("acme", "acme", "other")):
+        await keys.add(ApiKey(f"k{number}", team, "hash", AT))
+    await keys.remove_all("acme")
+    assert (await keys.of_team("acme"), [key.key_id for key in await keys.of_team("other")]) == ([], ["k2"])
 
 
 async def test_a_key_belongs_to_its_team(keys: Keys) -> None:
@@ -279,6 +319,16 @@ async def test_a_lower_revision_never_takes_the_place_of_a_higher(readers: Reade
     there = await readers.robot()
     assert there is not None
     assert there.deleted
+
+
+async def test_the_definitions_of_a_team_go_together_and_no_others(readers: Readers) -> None:
+    for each in (record().robot, record("second").robot, record(team="acme-2").robot):
+        await readers.definitions.put(each)
+    await readers.definitions.remove_team("acme-2")
+    assert await readers.robot() is not None
+    for _ in range(2):
+        await readers.definitions.remove_team("acme")
+    assert await readers.robot() is None
 
 
 async def test_a_fact_of_one_revision_is_said_once(readers: Readers) -> None:

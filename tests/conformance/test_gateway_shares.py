@@ -160,3 +160,5 @@ async def test_a_file_that_is_reserved_again_is_counted_once(replicas: Replicas)
     for size in (5, 7):
         await store.reserve("acme", "again-and-again", size, now=AT, until=AT + timedelta(hours=1), allow=seen.append)
     assert seen == [Usage(1, 5), Usage(1, 7)]
+    await store.reserve("other", "of-another", 5, now=AT, until=AT + timedelta(hours=1), allow=seen.append)
+    assert await store.of_team("acme", limit=2) == ["again-and-again"]

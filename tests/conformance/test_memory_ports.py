@@ -79,6 +79,15 @@ async def test_a_robot_finds_no_entries_of_another(knowledge: Entries) -> None: 
     assert [found.entry.content for found in await knowledge.nearest(two, EAST, 10)] == ["of two"]
 
 
+async def test_the_entries_of_a_team_go_together_and_no_others(knowledge: Entries) -> None:
+    elsewhere = Owner("acme-2", "writer")
+    for owner in (ROBOT, OTHER, elsewhere):
+        await knowledge.keep(owner, [(entry("a"), EAST)], rev=1)
+    for _ in range(2):
+        await knowledge.clear_team("acme")
+    assert [await recalled(knowledge, owner) for owner in (ROBOT, OTHER, elsewhere)] == [[], [], ["a"]]
+
+
 async def test_removal_counts_the_entries(knowledge: Entries) -> None:
     await knowledge.keep(ROBOT, [(entry(name), EAST) for name in "abc"], rev=1)
     await knowledge.keep(OTHER, [(entry("a"), EAST)], rev=1)

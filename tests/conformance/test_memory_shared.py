@@ -52,6 +52,14 @@ async def test_the_nearest_of_all_collections_come_first(shared: SharedEntries) 
     assert [round(each.score, 3) for each in (first, second)] == [1.0, 0.6]
 
 
+async def test_the_collections_of_a_team_go_together_and_no_others(shared: SharedEntries) -> None:
+    for team in ("acme", "acme-2"):
+        await shared.keep(team, [(entry("p"), EAST), (entry("q", "products"), EAST)])
+    for _ in range(2):
+        await shared.clear_team("acme")
+    assert (await found(shared), {*await found(shared, "acme-2")}) == ([], {"p", "q"})
+
+
 async def test_only_the_named_collections_are_searched_and_their_results_are_mixed(shared: SharedEntries) -> None:
     await shared.keep("acme", [(entry("p-n"), NORTH), (entry("p-e"), EAST)])
     await shared.keep("acme", [(entry("q-ne", "products"), NORTHEAST), (entry("s", "secrets"), EAST)])

@@ -50,6 +50,9 @@ class Api:
     async def create_team(self, team: str, name: str = "") -> Json:
         return await self._json("POST", "/v1/teams", json={"team_id": team, "name": name})
 
+    async def remove_team(self, team: str) -> Json:
+        return await self._json("DELETE", f"/v1/teams/{team}")
+
     async def teams(self) -> list[Json]:
         """All of them, by id."""
         found: list[Json] = []
@@ -184,8 +187,7 @@ class Api:
 
     async def dead(self) -> list[Json]:
         """The oldest 1,000."""
-        found: list[Json] = (await self._json("GET", "/v1/dead", params={"limit": 1000}))["dead"]
-        return found
+        return list((await self._json("GET", "/v1/dead", params={"limit": 1000}))["dead"])
 
     async def dead_letter(self, seq: int) -> Json:
         return await self._json("GET", f"/v1/dead/{seq}")

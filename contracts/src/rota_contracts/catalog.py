@@ -33,6 +33,7 @@ from rota_contracts.messages import (
     secrets,
     spend,
     targets,
+    team_facts,
     trigger,
     validation,
     workspace,
@@ -157,6 +158,7 @@ NOTICE_REQUESTED     = channel("notice.requested",     notice.NoticeRequestedV1,
 QUARANTINE_DECIDED   = channel("quarantine.decided",   quarantine.QuarantineDecidedV1,     stream="FACTS",      producers="executor",        consumers="anyone")
 CONTROL_GIVEN        = channel("control.given",        control.ControlGivenV1,             stream=None,         producers="executor",        consumers="executor delivery-center")
 EXECUTOR_REPORTED    = channel("executor.reported",    executor_capacity.ExecutorReportedV1,        stream=None,         producers="executor",        consumers="scheduler")
+TEAM_REMOVED         = channel("team.removed",         team_facts.TeamRemovedV1,          stream="FACTS",      producers="trigger-gateway", consumers="trigger-gateway scheduler executor delivery-center learner memory")
 AUDIT_RECORDED       = channel("audit.recorded",       audit.AuditRecordedV1,              stream="FACTS",      producers="trigger-gateway", consumers="anyone")
 MODEL_CALLED         = channel("model.called",         spend.ModelCalledV1,                stream=None,         producers="executor",        consumers="anyone")
 ACTIVITY             = channel("activity.observed",    activity.ActivityV1,                stream=None,         producers="executor",        consumers="anyone")

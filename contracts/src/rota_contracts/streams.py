@@ -109,7 +109,7 @@ STREAMS = (
     Stream("FACTS",      (f"{ROOT}.trigger.admitted.>", f"{ROOT}.trigger.rejected.>", f"{ROOT}.trigger.missed.>",
                           f"{ROOT}.robot.>", f"{ROOT}.plan.>", f"{ROOT}.notification.>", f"{ROOT}.target.>",
                           f"{ROOT}.audit.>", f"{ROOT}.approval.>", f"{ROOT}.notice.>",
-                          f"{ROOT}.quarantine.>"), "interest", 14 * DAY, 512 * MIB, 10 * MINUTE),
+                          f"{ROOT}.quarantine.>", f"{ROOT}.team.>"), "interest", 14 * DAY, 512 * MIB, 10 * MINUTE),
     Stream("DEAD",       (f"{ROOT}.dead.>",), "limits", 30 * DAY, 256 * MIB, 10 * MINUTE, needed=False),
     Stream(HANDLING_STREAM, (f"{ROOT}.handling.>",), "limits", 30 * DAY, 16 * MIB, 10 * MINUTE, latest_only=True,
            discard="old", needed=False),

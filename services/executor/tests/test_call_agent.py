@@ -111,7 +111,7 @@ async def test_another_replica_waits_for_the_answer(world: Replicas) -> None:  #
 
 
 async def test_a_claim_that_has_ended_is_taken_over_under_the_same_id(world: Replicas) -> None:  # EX-88
-    await world.calls.claim("c1", owner="dead", lease=timedelta(seconds=LEASE))
+    await world.calls.claim("c1", team=TEAM, owner="dead", lease=timedelta(seconds=LEASE))
     asking = asyncio.create_task(world.replica()(a_call()))
     await rounds()
     assert world.model.prompts == []
@@ -127,7 +127,7 @@ async def test_a_replica_at_work_keeps_its_claim(world: Replicas) -> None:
     world.clock.forward(3600)
     world.calls.renewed.clear()
     await asyncio.wait_for(world.calls.renewed.wait(), 5)
-    assert await world.calls.claim("c1", owner="other", lease=timedelta(hours=1)) is False
+    assert await world.calls.claim("c1", team=TEAM, owner="other", lease=timedelta(hours=1)) is False
     world.model.go.set()
     await first
 

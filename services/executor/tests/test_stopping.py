@@ -14,19 +14,23 @@ from executor.domain.outcomes import Outcome
 from executor.domain.run import Run, Signal
 from executor.domain.steps import RunTurn, Step
 from executor.ports import Scope
-from executor.runs.signals import StopRobot
+from executor.runs.stop_runs import RemoveTeam, StopRuns
 from executor.runs.sweeper import Sweeper
 from executor.runs.worker import RunWorker
 from rota_common.errors import Transient
+from rota_common.stores.blobs import Owner
+from rota_common.testing.in_memory_stores import InMemoryBlobs, InMemoryTeamDocuments
 from rota_common.testing.samples import MEMBER, NOON, TEAM, SetClock
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.robot_facts import RobotDeletedV1
+from rota_contracts.messages.team_facts import TeamRemovedV1
+from rota_contracts.model import ALL
 
 GONE: Any = SimpleNamespace(data=RobotDeletedV1(team_id=TEAM, member_id=MEMBER, rev=2))
 
 
-def stopping(harness: WorkerHarness, worker: RunWorker | None = None) -> StopRobot:
-    return StopRobot(
+def stopping(harness: WorkerHarness, worker: RunWorker | None = None) -> StopRuns:
+    return StopRuns(
         runs=harness.runs, worker=worker or harness.worker, send=harness.sender(worker), clock=harness.clock
     )
 
@@ -34,7 +38,7 @@ def stopping(harness: WorkerHarness, worker: RunWorker | None = None) -> StopRob
 async def test_a_waiting_run_of_a_deleted_robot_ends_at_once() -> None:  # TG-20
     harness = WorkerHarness()
     await harness.worker.start(new_run())
-    await stopping(harness)(GONE)
+    await stopping(harness).of_robot(GONE)
     assert harness.published.facts[-1] == "finished cancelled"
     assert (await harness.run()).execution.error == "the robot was deleted"
 
@@ -45,15 +49,35 @@ async def test_a_held_run_of_a_deleted_robot_ends_at_its_next_write() -> None:  
 
     async def deleted(run: Run, step: Step) -> Outcome:
         if isinstance(step, RunTurn):
-            with pytest.raises(Transient, match="1 executions of the robot are still at a step"):
-                await stop(GONE)
+            with pytest.raises(Transient, match="1 executions are still at a step"):
+                await stop.of_robot(GONE)
         return await harness.succeed(run, step)
 
     harness.run_step = deleted
     await harness.worker.start(new_run())
     assert harness.steps[-1] == "RunTurn"
     assert harness.published.facts[-1] == "finished cancelled"
-    await stop(GONE)  # the message comes again, and is done with
+    await stop.of_robot(GONE)  # the message comes again, and is done with
+
+
+async def test_the_runs_of_a_removed_team_end_before_they_are_removed() -> None:
+    harness, documents, blobs = WorkerHarness(), InMemoryTeamDocuments(), InMemoryBlobs()
+    text = await blobs.keep("long", owner=Owner(TEAM, "e1"), inline_limit=0)
+    remove = RemoveTeam(stop=stopping(harness, harness.new_worker("second")), blobs=blobs, documents=documents)
+    event: Any = SimpleNamespace(data=TeamRemovedV1(team_id=TEAM, member_id=ALL, removed_at=NOON, round=1))
+
+    async def removed(run: Run, step: Step) -> Outcome:
+        if isinstance(step, RunTurn):
+            with pytest.raises(Transient, match="1 executions are still at a step: the team was removed"):
+                await remove(event)
+            assert (await blobs.read(text), documents.removed) == ("long", [])
+        return await harness.succeed(run, step)
+
+    harness.run_step = removed
+    await harness.worker.start(new_run())
+    assert harness.published.facts[-1] == "finished cancelled"
+    await remove(event)  # the message comes again
+    assert (await blobs.empty(), documents.removed) == (True, [TEAM])
 
 
 async def test_an_unpublished_end_is_published_when_the_stop_is_redelivered() -> None:  # TG-20
@@ -61,9 +85,9 @@ async def test_an_unpublished_end_is_published_when_the_stop_is_redelivered() ->
     await harness.worker.start(new_run())
     harness.published.unavailable = {"finished cancelled"}
     with pytest.raises(ConnectionError):
-        await stopping(harness)(GONE)
+        await stopping(harness).of_robot(GONE)
     harness.published.unavailable.clear()
-    await stopping(harness)(GONE)
+    await stopping(harness).of_robot(GONE)
     assert harness.published.facts[-1] == "finished cancelled"
 
 

@@ -7,10 +7,12 @@ from services.scheduler.tests.fixtures import InMemoryHarness
 from services.scheduler.tests.harness import OWNER, Harness, as_event, finished, started
 
 from rota_common.errors import Transient, Unreadable
-from rota_common.testing.samples import MEMBER, SetClock, a_robot, a_trigger
+from rota_common.testing.samples import MEMBER, NOON, TEAM, SetClock, a_robot, a_trigger
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.robot_facts import RobotDeletedV1
+from rota_contracts.messages.team_facts import TeamRemovedV1
 from rota_contracts.messages.trigger import RejectReason
+from rota_contracts.model import ALL
 from scheduler.adapters.in_memory_queue import InMemoryQueue
 from scheduler.domain.batch import Batch
 from scheduler.domain.queue import EntryState
@@ -104,6 +106,15 @@ async def test_what_waits_for_a_deleted_robot_is_rejected_and_what_runs_is_left(
         await harness.take(RobotDeletedV1(rev=2, **OWNER))
         assert [await harness.state(f"t{n}") for n in range(4)] == ["admitted", "admitted", "rejected", "rejected"]
     assert harness.published.rejected == [("t2", RejectReason.ROBOT_DELETED), ("t3", RejectReason.ROBOT_DELETED)]
+
+
+async def test_a_removed_team_neither_waits_nor_holds_a_slot() -> None:
+    async with Harness(pool=1).open() as harness:
+        await harness.take(a_trigger("t1"), a_trigger("t2"), a_trigger("other", team_id="another"))
+        assert harness.published.requested_ids == ["t1"]
+        for _ in range(2):
+            await harness.take(TeamRemovedV1(team_id=TEAM, member_id=ALL, removed_at=NOON, round=1))
+    assert harness.published.requested_ids == ["t1", "other"]
 
 
 async def test_an_unpublished_rejection_is_published_by_the_next_dispatcher() -> None:  # TG-20

@@ -54,6 +54,17 @@ async def test_the_texts_of_a_run_go_together_and_no_others(blobs: Blobs) -> Non
     assert not await blobs.empty()
 
 
+async def test_the_texts_of_a_team_go_together_and_no_others(blobs: Blobs) -> None:
+    long = "a" * (INLINE_LIMIT + 1)
+    *mine, other = [await blobs.keep(long, owner=owner) for owner in (ONE, OTHER, Owner("acme-2", "e1"))]
+    for _ in range(2):
+        await blobs.free_team("acme")
+    for text in mine:
+        with pytest.raises(Permanent, match="isn't there"):
+            await blobs.read(text)
+    assert await blobs.read(other) == long
+
+
 async def test_the_chunks_that_each_team_keeps_are_counted(bus: Bus) -> None:
     owners = (ONE, OTHER, Owner("beta", "e1"))
     for owner in owners:

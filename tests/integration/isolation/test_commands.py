@@ -53,6 +53,14 @@ def test_a_feed_client_is_added_reads_is_rewound_and_removed(rota: Rota, running
     assert {one["part"]: one["level"] for one in rota.json("doctor")}["nats"] == "ok"
 
 
+def test_the_feed_clients_of_a_removed_team_end_with_it(rota: Rota, running: Up) -> None:
+    rota.json("teams", "create", "acme")
+    rota.json("feed-clients", "add", "acme", "crm", "--key-file", "acme.nk")
+    (removed,) = rota.json("teams", "remove", "acme", "--yes")
+    assert (removed["team_id"], removed["feed_clients"]) == ("acme", ["crm"])
+    assert rota.json("feed-clients", "list", "--team", "acme") == [[]]
+
+
 REFUSED = {
     "has a feed client twice already": ("add", "main", "twice", "--key-file", "other.nk"),
     "expected no file twice.nk": ("add", "main", "twice"),

@@ -23,6 +23,7 @@ from rota_contracts.messages.attachment import ReserveReply
 from rota_contracts.messages.text import INLINE_LIMIT
 from rota_contracts.streams import BUCKETS, STREAMS, consumers
 from tests.integration.isolation.harness import IsolatedNats
+from trigger_gateway.adapters.nats_definitions import NatsDefinitions
 from trigger_gateway.http.stream import shown_channels
 
 pytestmark = pytest.mark.integration
@@ -164,6 +165,8 @@ async def test_robots_and_outputs_go_through_their_buckets(bus: IsolatedNats) ->
             await Robots(await bus.service(service)).find("acme", "robot")
     definitions = Robots(await bus.service("scheduler")).follow(seconds=0)
     assert [definition async for definition in definitions] == [b"{}", None]
+    await NatsDefinitions(gateway).remove_team("acme")
+    assert await Robots(gateway).find("acme", "robot") is None
     kept = await Blobs(executor).keep("x" * (INLINE_LIMIT + 1), owner=Owner("acme", "e1"))
     for service in ("validator", "delivery-center"):
         assert len(await Blobs(await bus.service(service)).read(kept)) == INLINE_LIMIT + 1

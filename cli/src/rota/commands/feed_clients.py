@@ -76,6 +76,11 @@ def remove(team: Team, name: Name, config: Config = "", json: JsonFlag = False) 
     say_json({"team": team, "name": name}) if json else say(f"{team}/{name}: removed")
 
 
+def end_team(team: str, config: str) -> list[str]:
+    """Revoke the keys of all feed clients of a removed team; their names."""
+    return _admin(config, lambda clients: clients.remove_team(team))
+
+
 @app.command(epilog="Example: `rota feed-clients rewind main crm --since 2d`")
 def rewind(
     team: Team,

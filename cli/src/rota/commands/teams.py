@@ -8,15 +8,18 @@ import typer
 
 from rota import context as contexts
 from rota import context_files
+from rota.commands import feed_clients
+from rota.deleting import YesFlag
+from rota.errors import CliError
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
 
-app = typer.Typer(help="List the teams, or create one (needs the admin key).", invoke_without_command=True)
+app = typer.Typer(help="List the teams, create or remove one (needs the admin key).", invoke_without_command=True)
 
 
 @app.callback(epilog="Example: `ROTA_URL=http://localhost:8080 ROTA_ADMIN_KEY=… rota teams`")
 def listed(context: typer.Context, json: JsonFlag = False) -> None:
-    """List the teams, or create one (needs the admin key: ROTA_ADMIN_KEY, or that of `rota up`)."""
+    """List the teams, create or remove one (needs the admin key: ROTA_ADMIN_KEY, or that of `rota up`)."""
     if context.invoked_subcommand is not None:
         return
     teams = with_api(lambda api: api.teams(), admin=True)
@@ -45,6 +48,32 @@ def create(
     say(created["api_key"])
     if use:
         say(f"{context_files.context_file(name)}: the commands act for {team} now (context {name})")
+
+
+@app.command(epilog="Example: `ROTA_URL=http://localhost:8080 ROTA_ADMIN_KEY=… rota teams remove acme`")
+def remove(
+    team: Annotated[str, typer.Argument(help="Its id.")],
+    yes: YesFlag = False,
+    config: feed_clients.Config = "",
+    json: JsonFlag = False,
+) -> None:
+    """Remove a team and all that is kept of it, for ever: robots, runs, results, secrets, knowledge, keys.
+
+    Its feed clients end too, where the folder with NATS's configuration is on this machine.
+    """
+    if not yes and typer.prompt(f"All of {team} is removed, for ever. Type its id to go on", err=True) != team:
+        raise CliError(f"expected the id {team}: nothing is removed", hint="`rota teams` lists the teams")
+    removed = with_api(lambda api: api.remove_team(team), admin=True)
+    folder = config or contexts.load().nats_config
+    ended = feed_clients.end_team(team, folder) if folder else []
+    if json:
+        say_json({**removed, "feed_clients": ended})
+        return
+    say(f"{team}: removed. What is kept of it goes within minutes; its id is free from {removed['name_free_at']} on")
+    if ended:
+        say(f"  its feed clients have ended: {', '.join(ended)}")
+    elif not folder:
+        say(f"  had it feed clients? They end with rota teams remove {team} --yes --config FOLDER")
 
 
 def _use(team: str, api_key: str) -> str:

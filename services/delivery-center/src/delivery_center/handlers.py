@@ -12,6 +12,7 @@ def build_handlers(use: UseCases) -> Router:
     router = Router()
     router.on(catalog.DELIVERY_REQUESTED, use.deliver, slots=SLOTS, when_buried=use.reject_request)
     router.on(catalog.ROBOT_DELETED, use.stop_retries)
+    router.on(catalog.TEAM_REMOVED, use.remove_team)
     router.on(catalog.NOTICE_REQUESTED, use.send_notice)
     router.answer(catalog.READ_DELIVERY, use.read_delivery)
     router.answer(catalog.LIST_DELIVERIES, use.list_deliveries)

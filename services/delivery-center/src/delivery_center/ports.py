@@ -13,6 +13,7 @@ from delivery_center.notices.ports import Recipients, SentNotices
 from rota_common.errors import Permanent, Transient
 from rota_common.page_cursor import PageCursor
 from rota_common.spans.export_spans import Receiver
+from rota_common.stores.team_documents import TeamDocuments
 from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.delivery import DeliveryPermission, DeliveryType
 from rota_contracts.messages.delivery_log import ListDeliveries, ReplayDeliveries
@@ -279,6 +280,7 @@ class Adapters:
     channels: Mapping[DeliveryType, Channel[Any]]
     notices: Channel[Any]
     sent_notices: SentNotices
+    team_documents: TeamDocuments
     spans: Receiver | None = None
 
 

@@ -27,6 +27,7 @@ from delivery_center.targets.circuit_breakers import CircuitBreakers
 from delivery_center.targets.manage_targets import ManageTargets
 from rota_common.runtime.service import Service
 from rota_common.spans.export_spans import ExportSpans
+from rota_common.stores.team_documents import RemoveTeam
 from rota_contracts.messages.delivery import DeliveryType
 
 NOTICE_WEBHOOKS = 2
@@ -43,6 +44,7 @@ class UseCases:
     reject_request: RejectRequest
     sweep: Sweep
     stop_retries: StopRetries
+    remove_team: RemoveTeam
     breakers: CircuitBreakers
     paused: PausedExecutions
     read_delivery: ReadDelivery
@@ -86,6 +88,7 @@ class UseCases:
             reject_request=RejectRequest(service.publish),
             sweep=Sweep(retry=retry, interval=settings.sweep_interval),
             stop_retries=StopRetries(deliveries=deliveries, finish=finish, lease=lease),
+            remove_team=RemoveTeam(documents=adapters.team_documents),
             breakers=breakers,
             paused=paused,
             read_delivery=ReadDelivery(log=deliveries, texts=adapters.texts),

@@ -120,7 +120,7 @@ class CallAgents:
         """The stored reply, or a new one: ours, or that of the replica which has claimed the call."""
         give_up = self.clock() + timedelta(seconds=request.timeout)
         while True:
-            known = await self.calls.claim(request.call_id, owner=self.lease.owner, lease=self.lease.claim)
+            known = await self._claim(request)
             if isinstance(known, AgentReply):
                 return known
             if known:
@@ -129,6 +129,10 @@ class CallAgents:
                 waited = f"for more than {request.timeout:g} s"
                 raise StillWorking(f"another replica works on call {request.call_id} {waited}")
             await asyncio.sleep(POLL_S)
+
+    async def _claim(self, request: CallAgent) -> AgentReply | bool:
+        lease = self.lease
+        return await self.calls.claim(request.call_id, team=request.team_id, owner=lease.owner, lease=lease.claim)
 
     async def _claimed_reply(self, request: CallAgent) -> AgentReply:
         """Ask the model and store its reply, while the claim is renewed."""

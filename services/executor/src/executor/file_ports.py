@@ -26,6 +26,10 @@ class Blobs(Protocol):
         """Remove all that this run has kept."""
         ...
 
+    async def free_team(self, team: str) -> None:
+        """Remove all that the team's runs have kept."""
+        ...
+
     async def free_strays(self, *, before: datetime, is_kept: Callable[[Owner], Awaitable[bool]]) -> int:
         """Remove texts stored before then that belong to no run that is kept; returns how many."""
         ...

@@ -18,6 +18,7 @@ from rota_common.errors import Transient
 from rota_common.page_cursor import PageCursor
 from rota_common.spans.export_spans import Receiver
 from rota_common.stores.blobs import Owner
+from rota_common.stores.team_documents import TeamDocuments
 from rota_contracts.messages.agent import AgentReply
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.execution import ExecutionPage, ListExecutions
@@ -248,7 +249,7 @@ class Calls(Protocol):
 
     Claims end by the store's own clock."""
 
-    async def claim(self, call_id: str, *, owner: str, lease: timedelta) -> AgentReply | bool:
+    async def claim(self, call_id: str, *, team: str, owner: str, lease: timedelta) -> AgentReply | bool:
         """The reply, if there is one. Otherwise True if the call is `owner`'s for `lease`, and False while another
         claim is alive, be it the owner's own."""
         ...
@@ -293,6 +294,7 @@ class Adapters:
     recording_processes: Processes
     budget: Budget
     prices: Prices
+    team_documents: TeamDocuments
     hooks: Sequence[Hook] = ()
     spans: Receiver | None = None
     known_secrets: Callable[[str], Collection[str]] = _none_known

@@ -26,8 +26,9 @@ from executor.runs.decide_quarantined_result import DecideQuarantinedResult
 from executor.runs.follow_robot_status import FollowRobotStatus
 from executor.runs.heartbeat import Heartbeat
 from executor.runs.remove_runs import RemoveRuns
-from executor.runs.signals import SendSignal, StopRobot, TakeResult
+from executor.runs.signals import SendSignal, TakeResult
 from executor.runs.start_execution import StartExecution
+from executor.runs.stop_runs import RemoveTeam, StopRuns
 from executor.runs.sweeper import Sweeper
 from executor.runs.worker import RunWorker, Timeouts
 from executor.settings import Settings
@@ -66,7 +67,8 @@ class UseCases:
     follow_status: FollowRobotStatus
     take_result: TakeResult
     approvals: Approvals
-    stop_robot: StopRobot
+    stop_runs: StopRuns
+    remove_team: RemoveTeam
     sweep: Sweeper
     remove: RemoveRuns
     heartbeat: Heartbeat
@@ -152,6 +154,7 @@ class UseCases:
             announce=announce,
         )
         send = SendSignal(runs=runs, worker=worker, publisher=publisher, clock=clock)
+        stop_runs = StopRuns(runs=runs, worker=worker, send=send, clock=clock)
         robots = adapters.robots
         status = FollowRobotStatus(runs=runs, robots=robots, send=send, clock=clock)
         return cls(
@@ -162,7 +165,8 @@ class UseCases:
             follow_status=status,
             take_result=TakeResult(runs=runs, blobs=adapters.blobs, send=send, clock=clock),
             approvals=Approvals(runs=runs, send=send, clock=clock),
-            stop_robot=StopRobot(runs=runs, worker=worker, send=send, clock=clock),
+            stop_runs=stop_runs,
+            remove_team=RemoveTeam(stop=stop_runs, blobs=adapters.blobs, documents=adapters.team_documents),
             sweep=Sweeper(
                 runs=runs, worker=worker, send=send, clock=clock, lease=settings.lease, outages=service.outages
             ),

@@ -8,6 +8,7 @@ from typing import Protocol
 from learner.domain import AgedRobot, RunLessons
 from learner.history import GoalsDecision, PastRun
 from rota_common.page_cursor import PageCursor
+from rota_common.stores.team_documents import TeamDocuments
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.learning import Lesson
 from rota_contracts.robots.robot import Robot
@@ -134,3 +135,4 @@ class Adapters:
     history: History
     knowledge: Knowledge
     robots: Robots
+    team_documents: TeamDocuments

@@ -12,6 +12,7 @@ from learner.ports import Adapters
 from learner.record_run import RecordRun
 from learner.settings import Settings
 from rota_common.runtime.service import Service
+from rota_common.stores.team_documents import RemoveTeam
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +20,7 @@ class UseCases:
     learn: LearnFromRun
     decide: DecideOnGoals
     forget_robot: ForgetRobot
+    remove_team: RemoveTeam
     forget_old: ForgetOld
     manage: ManageLessons
 
@@ -37,6 +39,7 @@ class UseCases:
             ),
             decide=DecideOnGoals(agents=agents, history=history, robots=robots, timeout=settings.dedup_timeout),
             forget_robot=ForgetRobot(lessons=lessons, history=history),
+            remove_team=RemoveTeam(documents=adapters.team_documents),
             forget_old=ForgetOld(
                 lessons=lessons,
                 history=history,

@@ -13,6 +13,7 @@ from rota_contracts.catalog import (
     ROBOT_DELETED,
     SEARCH_SHARED,
     SHARE,
+    TEAM_REMOVED,
     UNSHARE,
     WRITE_FILE,
 )
@@ -22,6 +23,7 @@ def build_handlers(use: UseCases) -> Router:
     router = Router()
     router.on(ROBOT_CHANGED, use.robots.open_base)
     router.on(ROBOT_DELETED, use.close)
+    router.on(TEAM_REMOVED, use.remove_team)
     router.answer(REMEMBER, use.robots.remember)
     router.answer(RECALL, use.robots.recall)
     router.answer(FORGET, use.robots.forget)

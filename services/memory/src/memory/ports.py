@@ -7,6 +7,7 @@ from typing import Protocol
 
 from memory.domain import KnowledgeBase, Owner, Shelf
 from memory.workspace import Decide, File
+from rota_common.stores.team_documents import TeamDocuments
 from rota_contracts.messages.memory import MemoryEntry, RecalledEntry, SharedEntry, SharedMatch
 from rota_contracts.messages.workspace import FileInfo
 from rota_contracts.robots.robot import Robot
@@ -25,7 +26,7 @@ class Embedder(Protocol):
 
 
 class Entries(Protocol):
-    """The entries of all robots. Every call is about one robot alone. Raises Transient when the store is away."""
+    """The entries of all robots, each call about one robot but the last. Raises Transient when the store is away."""
 
     async def keep(self, owner: Owner, entries: Sequence[tuple[MemoryEntry, Vector]], *, rev: int) -> None:
         """Keep the entries, learnt at revision `rev` of the robot. An id that is there already is overwritten."""
@@ -61,6 +62,10 @@ class Entries(Protocol):
         count."""
         ...
 
+    async def clear_team(self, team: str) -> None:
+        """Remove all entries of all robots of this team."""
+        ...
+
 
 class SharedEntries(Protocol):
     """The shared collections of all teams. Every call is about one team alone. Raises Transient when the store is away.
@@ -84,6 +89,10 @@ class SharedEntries(Protocol):
 
     async def clear(self, shelf: Shelf) -> int:
         """Remove a whole collection; returns the count of its entries."""
+        ...
+
+    async def clear_team(self, team: str) -> None:
+        """Remove all collections of this team."""
         ...
 
 
@@ -139,3 +148,4 @@ class Adapters:
     workspaces: Workspaces
     robots: Robots
     embedder: Embedder
+    team_documents: TeamDocuments

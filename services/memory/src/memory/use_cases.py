@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from memory.ports import Adapters
+from memory.remove_team import RemoveTeam
 from memory.robot_files import RobotFiles
 from memory.robot_knowledge import RobotKnowledge
 from memory.settings import Settings
@@ -18,6 +19,7 @@ class UseCases:
     robots: RobotKnowledge
     shared: SharedKnowledge
     files: RobotFiles
+    remove_team: RemoveTeam
 
     async def close(self, event: Event[RobotDeletedV1]) -> None:
         """A robot's end: noted first, then its knowledge and files go, in the order that `remember` relies on."""
@@ -42,4 +44,5 @@ class UseCases:
                 robots=adapters.robots,
                 clock=service.runtime.clock,
             ),
+            remove_team=RemoveTeam(entries=adapters.entries, shared=adapters.shared, documents=adapters.team_documents),
         )

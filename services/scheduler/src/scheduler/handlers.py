@@ -15,6 +15,7 @@ def build_handlers(use: UseCases) -> Router:
     router.on(catalog.EXECUTION_RESUMABLE, use.dispatcher.take, slots=MAX_BATCH, gate=gate)
     router.on(catalog.EXECUTION_FINISHED, use.dispatcher.take, slots=MAX_BATCH, gate=gate)
     router.on(catalog.ROBOT_DELETED, use.remove_robot, gate=gate)
+    router.on(catalog.TEAM_REMOVED, use.remove_team, gate=gate)
     router.answer(catalog.READ_TRIGGER, use.find_trigger)
     router.answer(catalog.LIST_RETRYABLE, use.find_retryable)
     router.answer(catalog.WITHDRAW, use.cancel_queued)

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from rota_common.page_cursor import PageCursor
+from rota_common.stores.team_documents import TeamDocuments
 from rota_contracts.messages.control import Withdraw, WithdrawReply
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.goal_merge import ListWaiting, MergeInto, Waiting
@@ -243,3 +244,4 @@ class Adapters:
     cancel_requests: CancelRequests
     robot_queues: RobotQueues
     ended: EndedTriggers
+    team_documents: TeamDocuments

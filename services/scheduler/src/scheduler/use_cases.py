@@ -23,6 +23,7 @@ from scheduler.plans.start_plans import StartPlans
 from scheduler.ports import Adapters
 from scheduler.robots.read_robot_states import ReadRobotStates
 from scheduler.robots.remove_robot import RemoveRobot
+from scheduler.robots.remove_team import RemoveTeam
 from scheduler.robots.robot_cache import RobotCache
 from scheduler.settings import Settings
 from scheduler.triggers.cancel_queued import CancelQueued
@@ -48,6 +49,7 @@ class UseCases:
     merge_goals: MergeGoals
     read_robot_states: ReadRobotStates
     remove_robot: RemoveRobot
+    remove_team: RemoveTeam
     reject_buried: RejectBuried
     report_backlog: ReportBacklog
 
@@ -118,6 +120,7 @@ class UseCases:
                 robots=robots, clocks=adapters.clocks, robot_queues=adapters.robot_queues, clock=clock
             ),
             remove_robot=RemoveRobot(dispatcher=dispatcher, change_plans=change_plans),
+            remove_team=RemoveTeam(dispatcher=dispatcher, documents=adapters.team_documents),
             reject_buried=RejectBuried(queue=adapters.queue, publisher=publisher, clock=clock),
             report_backlog=ReportBacklog(
                 queue_state=lambda: dispatcher.queue_state if signals.has_lease.is_set() else None,

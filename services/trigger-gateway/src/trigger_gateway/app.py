@@ -6,7 +6,7 @@ from rota_common.bus.room import MEASURE_EVERY_S
 from rota_common.runtime.service import Runtime, Service
 from rota_common.runtime.serving import App, lifespan
 from rota_common.stores import mongo
-from rota_contracts.catalog import BACKLOG_REPORTED, ROBOT_CHANGED, ROBOT_DELETED
+from rota_contracts.catalog import BACKLOG_REPORTED, ROBOT_CHANGED, ROBOT_DELETED, TEAM_REMOVED
 from trigger_gateway.adapters.messaging import messaging
 from trigger_gateway.adapters.real import real
 from trigger_gateway.databases.assign_databases import EVERY_S
@@ -42,10 +42,13 @@ def build(
     service.every(MEASURE_EVERY_S, use.admit_work.room.measure, name="measure the bus")
     service.every(settings.sweep_interval, use.sync_robots.sweep, name="sync robots")
     service.every(settings.sweep_interval, use.audit.publish, name="publish audit")
+    service.every(settings.sweep_interval, use.publish_removals, name="remove teams")
     service.every(PRUNE_S, use.audit.prune, name="prune audit")
     # Another replica may have changed the robot.
     service.follow(
-        [ROBOT_CHANGED, ROBOT_DELETED], lambda event: use.routes.forget(event.data.team_id), name="forget routes"
+        [ROBOT_CHANGED, ROBOT_DELETED, TEAM_REMOVED],
+        lambda event: use.routes.forget(event.data.team_id),
+        name="forget routes",
     )
     service.follow([BACKLOG_REPORTED], use.backlogs.update, name="backlogs")
     service.every(RESEAL_S, use.reseal_secrets, name="reseal secrets")

@@ -9,6 +9,7 @@ from rota_contracts.catalog import (
     RESERVE_ATTACHMENT,
     ROBOT_FAILED,
     ROBOT_RECOVERED,
+    TEAM_REMOVED,
 )
 from trigger_gateway.use_cases import UseCases
 
@@ -19,6 +20,7 @@ def build_handlers(use: UseCases) -> Router:
     router.on(ROBOT_RECOVERED, use.robot_health.on_recovered)
     router.on(APPROVAL_REQUESTED, use.notify_manager.of_approval)
     router.on(EXECUTION_PARKED, use.notify_manager.of_question)
+    router.on(TEAM_REMOVED, use.clear_team)
     router.answer(READ_RECIPIENT, use.read_recipient)
     router.answer(READ_SECRETS, use.read_secrets)
     router.answer(RESERVE_ATTACHMENT, use.attachments.reserve)

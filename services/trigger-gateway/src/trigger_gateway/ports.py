@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from rota_common.bus.room import BusUsage
+from rota_common.stores.team_documents import TeamDocuments
 from trigger_gateway.approvals.ports import Approvals, LinkSigner, NoticeRequests
 from trigger_gateway.attachments.ports import AttachmentRecords, Attachments
 from trigger_gateway.audit.ports import AuditFacts, AuditLog
@@ -13,7 +14,7 @@ from trigger_gateway.runs.ports import Executions, Outcomes, Requests, Schedule,
 from trigger_gateway.secrets.ports import OperatorSecrets, Secrets
 from trigger_gateway.secrets.sealed_secret import SecretCipher
 from trigger_gateway.sources.ports import Sources
-from trigger_gateway.teams.ports import Keys, Teams
+from trigger_gateway.teams.ports import Keys, TeamEvents, Teams
 from trigger_gateway.webhooks.ports import Agents, InboundLog, RateStore
 
 
@@ -39,6 +40,7 @@ class Adapters:
     secrets: Secrets
     operator_secrets: OperatorSecrets
     link_signer: LinkSigner
+    team_documents: TeamDocuments
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +53,7 @@ class Messaging:
     schedule: Schedule
     robot_states: RobotStates
     robot_events: RobotEvents
+    team_events: TeamEvents
     agents: Agents
     usage: BusUsage
     audit_facts: AuditFacts

@@ -48,6 +48,7 @@ from trigger_gateway.sources.manage_sources import ManageSources
 from trigger_gateway.teams.api_keys import KnownKeys
 from trigger_gateway.teams.authenticate import Authenticate
 from trigger_gateway.teams.manage_teams import ManageTeams
+from trigger_gateway.teams.remove_team import ClearTeam, PublishRemovals, RemoveTeam
 from trigger_gateway.teams.shares import OpenStreams
 from trigger_gateway.webhooks.ports import InboundLog
 from trigger_gateway.webhooks.rate_limits import RateLimiter, RateLimits
@@ -61,6 +62,9 @@ class UseCases:
 
     authenticate: Authenticate
     teams: ManageTeams
+    remove_team: RemoveTeam
+    publish_removals: PublishRemovals
+    clear_team: ClearTeam
     members: ManageMembers
     secrets: ManageSecrets
     read_secrets: ReadSecrets
@@ -172,6 +176,22 @@ class UseCases:
             authenticate=Authenticate(teams=adapters.teams, keys=adapters.keys, admin_key=admin_key or None),
             teams=ManageTeams(
                 teams=adapters.teams, keys=adapters.keys, clock=clock, new_id=new_id, new_secret=token_urlsafe
+            ),
+            remove_team=RemoveTeam(
+                teams=adapters.teams,
+                keys=adapters.keys,
+                sources=adapters.sources,
+                forget_routes=routes.forget,
+                clock=clock,
+            ),
+            publish_removals=PublishRemovals(teams=adapters.teams, events=messaging.team_events, clock=clock),
+            clear_team=ClearTeam(
+                robots=adapters.robots,
+                save_robot=save_robot,
+                definitions=adapters.definitions,
+                files=adapters.attachments,
+                records=adapters.attachment_records,
+                documents=adapters.team_documents,
             ),
             members=ManageMembers(
                 members=adapters.members, robots=adapters.robots, clock=clock, allow=shares.members.allow

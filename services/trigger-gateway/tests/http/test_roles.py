@@ -27,7 +27,9 @@ async def routes_of(gateway: Gateway) -> list[tuple[str, str]]:
     """Method and path of every route of a team, as the API itself documents them."""
     paths = (await gateway.http.get("/openapi.json")).json()["paths"]
     mine = {
-        path: documented for path, documented in paths.items() if "{team}" in path and not path.startswith("/v1/hooks/")
+        path: documented
+        for path, documented in paths.items()
+        if "{team}/" in path and not path.startswith("/v1/hooks/")
     }
     return [(method.upper(), path) for path, methods in mine.items() for method in methods]
 

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -77,14 +77,15 @@ class FeedClients:
 
     async def remove(self, team: str, name: str) -> None:
         """Revoke the client's key and remove its consumer; the team's other clients stay."""
-        accounts = self._with(team, name)
-        names = {other: key for other, key in accounts.teams[team].items() if other != name}
-        teams = {**accounts.teams, team: names} if names else {t: n for t, n in accounts.teams.items() if t != team}
-        self.folder.save(accounts.model_copy(update={"teams": teams}))
-        await self.reload()
-        async with self._jetstream() as jetstream:
-            with contextlib.suppress(NotFoundError):
-                await jetstream.delete_consumer(FEED, feed_durable(team, name))
+        await self._end(self._with(team, name), team, [name])
+
+    async def remove_team(self, team: str) -> list[str]:
+        """Revoke the keys of all clients of the team and remove their consumers; returns their names."""
+        accounts = self.folder.accounts()
+        names = sorted(accounts.teams.get(team, {}))
+        if names:
+            await self._end(accounts, team, names)
+        return names
 
     async def rewind(self, team: str, name: str, *, since: datetime) -> None:
         """Let the client read again from `since` on: its consumer is replaced."""
@@ -116,6 +117,16 @@ class FeedClients:
             return len(servers)
         finally:
             await client.close()
+
+    async def _end(self, accounts: Accounts, team: str, ended: Collection[str]) -> None:
+        names = {name: key for name, key in accounts.teams[team].items() if name not in ended}
+        teams = {**accounts.teams, team: names} if names else {t: n for t, n in accounts.teams.items() if t != team}
+        self.folder.save(accounts.model_copy(update={"teams": teams}))
+        await self.reload()
+        async with self._jetstream() as jetstream:
+            for name in ended:
+                with contextlib.suppress(NotFoundError):
+                    await jetstream.delete_consumer(FEED, feed_durable(team, name))
 
     def _with(self, team: str, name: str) -> Accounts:
         accounts = self.folder.accounts()

@@ -163,6 +163,7 @@ def _robots(service: str) -> Iterable[str]:
         yield from (f"{API}.STREAM.INFO.{stream}", f"{API}.DIRECT.GET.{stream}.{keys}")
     if service in WRITES_ROBOTS:
         yield keys
+        yield f"{API}.STREAM.PURGE.{stream}"  # of the definitions of a removed team
     if service in FOLLOWS_ROBOTS:
         # Ephemeral consumers of definitions alone: the permission to create one includes its delivery subject.
         verbs = (f"CREATE.{stream}.*.{keys}", f"INFO.{stream}.*", f"MSG.NEXT.{stream}.*")

@@ -105,6 +105,11 @@ class Blobs:
         with self._transient(f"can't remove the texts of {owner}") as jetstream:
             await jetstream.purge_stream(STREAM, subject=f"$O.{OUTPUTS_BUCKET}.C.{owner}.>")
 
+    async def free_team(self, team: str) -> None:
+        """Remove all that executions of this team have kept."""
+        with self._transient(f"can't remove the texts of team {team}") as jetstream:
+            await jetstream.purge_stream(STREAM, subject=f"$O.{OUTPUTS_BUCKET}.C.{team}.>")
+
     async def free_strays(self, *, before: datetime, is_kept: Callable[[Owner], Awaitable[bool]]) -> int:
         """Remove texts stored before then whose owner isn't kept, as of a database that was lost, and those of earlier
         versions, which name no owner; returns how many objects."""

@@ -52,6 +52,11 @@ class InMemoryBlobs(_Outage, Blobs):
         for name in [name for name in self.contents if name.startswith(f"{owner}.")]:
             del self.contents[name], self.stored_at[name]
 
+    async def free_team(self, team: str) -> None:
+        self._check()
+        for name in [name for name in self.contents if name.startswith(f"{team}.")]:
+            del self.contents[name], self.stored_at[name]
+
     async def free_strays(self, *, before: datetime, is_kept: Callable[[Owner], Awaitable[bool]]) -> int:
         self._check()
         strays = [name for name, at in self.stored_at.items() if at < before]
@@ -166,3 +171,13 @@ class InMemoryRobots(_Outage, Robots):
 
 def _json(robot: Robot) -> bytes:
     return robot.model_dump_json().encode()
+
+
+@dataclass(eq=False)
+class InMemoryTeamDocuments:
+    """The teams whose removal was requested. The other fakes hold no documents: theirs end with the process."""
+
+    removed: list[str] = field(default_factory=list)
+
+    async def remove(self, team: str) -> None:
+        self.removed.append(team)

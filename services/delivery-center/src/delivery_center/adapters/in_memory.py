@@ -12,6 +12,7 @@ from delivery_center.domain.facts import Fact
 from delivery_center.domain.outgoing_message import OutgoingMessage
 from delivery_center.ports import Adapters, Channel, Robots, Sent
 from rota_common.errors import Permanent
+from rota_common.testing.in_memory_stores import InMemoryTeamDocuments
 from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.delivery import DeliveryPermission, DeliveryType
 from rota_contracts.messages.notification import Subscription
@@ -201,4 +202,5 @@ def in_memory(
         channels=scripted | dict(channels or {}),
         notices=notices or ScriptedChannel(),
         sent_notices=InMemorySentNotices(),
+        team_documents=InMemoryTeamDocuments(),
     )

@@ -17,6 +17,7 @@ from delivery_center.adapters.mongo_sent_notices import MongoSentNotices
 from delivery_center.adapters.mongo_subscriptions import MongoSubscriptions
 from delivery_center.adapters.mongo_suppressions import MongoSuppressions
 from delivery_center.adapters.mongo_targets import MongoTargets
+from delivery_center.adapters.team_documents import TEAM_DOCUMENTS
 from delivery_center.ports import Adapters, Channel, Files, Suppressions
 from delivery_center.settings import Settings
 from rota_common.bus.robots import Robots
@@ -25,6 +26,7 @@ from rota_common.spans.httpx_receiver import receiver_of
 from rota_common.stores.attachments import Attachments
 from rota_common.stores.blobs import Blobs
 from rota_common.stores.mongo import Mongo
+from rota_common.stores.team_documents import MongoTeamDocuments
 from rota_common.team_secrets import TeamSecrets, asked_of_the_gateway
 from rota_common.urls import networks
 from rota_contracts.messages.delivery import DeliveryType
@@ -66,6 +68,7 @@ def real(settings: Settings, service: Service, environ: Mapping[str, str]) -> Ad
         },
         notices=notice_channel(settings, files, suppressions, notice_counts, environ),
         sent_notices=_prepared(service, MongoSentNotices(connection.database)),
+        team_documents=MongoTeamDocuments(connection.database, TEAM_DOCUMENTS),
         spans=receiver_of(settings),
     )
 

@@ -17,7 +17,7 @@ from rota_common.clock import Clock, now
 from rota_common.errors import Permanent, Transient
 from rota_common.stores.blobs import Owner, text_of
 from rota_common.testing import in_memory_stores
-from rota_common.testing.in_memory_stores import InMemoryAttachments
+from rota_common.testing.in_memory_stores import InMemoryAttachments, InMemoryTeamDocuments
 from rota_contracts.messages.agent import AgentReply
 from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.conversation import ToolUse
@@ -44,6 +44,7 @@ def in_memory(*robots: Robot, **given: Any) -> Adapters:
         "recording_processes": RecordingProcesses(),
         "budget": InMemoryBudget(),
         "prices": ConnectorPrices(),
+        "team_documents": InMemoryTeamDocuments(),
     }
     return Adapters(**(made | given))
 
@@ -56,7 +57,7 @@ class InMemoryCalls:
         self._claims: dict[str, tuple[str, datetime]] = {}
         self.clock = clock
 
-    async def claim(self, call_id: str, *, owner: str, lease: timedelta) -> AgentReply | bool:
+    async def claim(self, call_id: str, *, team: str, owner: str, lease: timedelta) -> AgentReply | bool:
         if call_id in self._answers:
             return self._answers[call_id]
         if call_id in self._claims and self._claims[call_id][1] > self.clock():

@@ -1,4 +1,4 @@
-"""Agent calls in MongoDB, for a week: `{_id: <call id>, owner, claim, until, at}`, and `answer` once there is one."""
+"""Agent calls in MongoDB, for a week: `{_id: <call id>, team, owner, claim, until, at}`, and `answer` once there is."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -18,12 +18,13 @@ class MongoCalls:
 
     async def prepare(self) -> None:
         await self._calls.create_index("at", expireAfterSeconds=KEEP_S)
+        await self._calls.create_index("team", sparse=True)
 
-    async def claim(self, call_id: str, *, owner: str, lease: timedelta) -> AgentReply | bool:
+    async def claim(self, call_id: str, *, team: str, owner: str, lease: timedelta) -> AgentReply | bool:
         attempt = uuid4().hex
         no_answer = {"$eq": [{"$ifNull": ["$answer", None]}, None]}
         free = {"$and": [no_answer, {"$lte": [{"$ifNull": ["$until", NOW]}, NOW]}]}
-        taken: Document = {"owner": owner, "claim": attempt, "until": after(lease), "at": NOW}
+        taken: Document = {"team": team, "owner": owner, "claim": attempt, "until": after(lease), "at": NOW}
         update = {name: {"$cond": [free, value, f"${name}"]} for name, value in taken.items()}
         try:
             document = await self._calls.find_one_and_update(

@@ -17,6 +17,7 @@ from executor.adapters.mongo_runs import MongoRuns
 from executor.adapters.nats_processes import NatsProcesses
 from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.adapters.rehearsal_model import RehearsalModel
+from executor.adapters.team_documents import MongoRunsOfTeam
 from executor.adapters.team_files import TeamFiles
 from executor.agents.connectors import REHEARSAL
 from executor.ports import Adapters
@@ -39,10 +40,9 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
     web, secrets = picture_client(), asked_of_the_gateway(service.ask)
     tools = McpTools(servers, secrets=secrets, files=files)
     keys = sorted({key for server in servers.values() for key in server.keys})
-    service.on_start(runs.prepare)
     budget = MongoBudget(mongo.database)
-    service.on_start(calls.prepare)
-    service.on_start(budget.prepare)
+    for prepare in (runs.prepare, calls.prepare, budget.prepare):
+        service.on_start(prepare)
     service.probe("mongo", mongo.ping)
     if settings.connector != REHEARSAL:
         service.on_start(model.load)
@@ -65,6 +65,7 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
         recording_processes=RecordingProcesses(),
         budget=budget,
         prices=LitellmPrices(model),
+        team_documents=MongoRunsOfTeam(mongo.database),
         hooks=load_hooks(settings.hooks),
         spans=receiver_of(settings),
         known_secrets=lambda team: (*secrets.known(team), *keys),

@@ -1,10 +1,9 @@
-"""Signals to runs: control, interventions, callback results and deleted robots.
+"""Signals to runs: control, interventions and callback results.
 
 A signal is stored in the run's inbox first; then the worker that holds the run is notified.
 """
 
 import asyncio
-import contextlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -34,14 +33,12 @@ from rota_contracts.messages.control import (
     Intervene,
     InterveneReply,
 )
-from rota_contracts.messages.robot_facts import RobotDeletedV1
 from rota_contracts.messages.text import Text
 
 RESUMED_AT_ONCE = 16
 CANDIDATES_LIMIT = 20
 """Executions that an intervention's reply names when the request didn't say which one it means."""
 
-STOP_AGAIN_S = 1.0
 CANCELS_STEP = (ControlAction.STOP, DEADLINE)
 """Signals that cancel the current step; all others wait until it is done."""
 
@@ -204,35 +201,6 @@ class TakeResult:
 def _signal_id(request: CallBack) -> str:
     """Signal ids are public once they are applied; a callback's own id is a secret."""
     return derived_id("callback", request.callback_id)
-
-
-@dataclass(frozen=True, kw_only=True)
-class StopRobot:
-    """Stops the executions of a deleted robot."""
-
-    runs: Runs
-    worker: RunWorker
-    send: SendSignal
-    clock: Clock
-
-    async def __call__(self, event: Event[RobotDeletedV1]) -> None:
-        """Waiting executions end at once, the others in the middle of their step. Raises Transient until all have
-        ended and their ends are published."""
-        deleted = event.data
-        signal = Signal(
-            id=derived_id("deleted", deleted.team_id, deleted.member_id, deleted.rev),
-            action=ControlAction.STOP,
-            reason="the robot was deleted",
-            at=self.clock(),
-        )
-        left = 0
-        for signalled in await self.send(Scope(deleted.team_id, deleted.member_id), signal):
-            with contextlib.suppress(Transient):  # a worker holds it, and applies the signal with its next write
-                await self.worker.resume(signalled.id)
-            run = await self.runs.find(signalled.id)
-            left += run is not None and not run.over
-        if left:
-            raise Transient(f"{left} executions of the robot are still at a step", after=STOP_AGAIN_S)
 
 
 def deadline_signal(run: Run, clock: Clock) -> Signal:

@@ -8,6 +8,7 @@ from learner.domain import AgedRobot, RunLessons, without
 from learner.history import GoalsDecision, PastRun
 from learner.ports import Adapters, Agents
 from rota_common.page_cursor import PageCursor
+from rota_common.testing.in_memory_stores import InMemoryTeamDocuments
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.learning import Lesson
 from rota_contracts.messages.usage import ModelCall
@@ -200,4 +201,5 @@ def in_memory(
         history=history or InMemoryHistory(),
         knowledge=knowledge or InMemoryKnowledge(),
         robots=robots or InMemoryRobots(),
+        team_documents=InMemoryTeamDocuments(),
     )

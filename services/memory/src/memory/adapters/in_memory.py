@@ -9,6 +9,7 @@ from math import sqrt
 from memory.adapters.in_memory_workspaces import InMemoryWorkspaces
 from memory.domain import KnowledgeBase, Owner, Shelf
 from memory.ports import Adapters, Vector
+from rota_common.testing.in_memory_stores import InMemoryTeamDocuments
 from rota_contracts.messages.memory import MemoryEntry, RecalledEntry, SharedEntry, SharedMatch
 from rota_contracts.robots.robot import Robot
 
@@ -76,6 +77,9 @@ class InMemoryEntries:
         ]
         return await self.remove(owner, those, before=before)
 
+    async def clear_team(self, team: str) -> None:
+        self._entries = {owner: those for owner, those in self._entries.items() if owner.team != team}
+
 
 class InMemorySharedEntries:
     def __init__(self) -> None:
@@ -102,6 +106,9 @@ class InMemorySharedEntries:
 
     async def clear(self, shelf: Shelf) -> int:
         return len(self._shelves.pop(shelf, {}))
+
+    async def clear_team(self, team: str) -> None:
+        self._shelves = {shelf: those for shelf, those in self._shelves.items() if shelf.team != team}
 
 
 class InMemoryKnowledgeBases:
@@ -142,4 +149,5 @@ def in_memory(*, entries: InMemoryEntries | None = None, robots: InMemoryRobots 
         workspaces=InMemoryWorkspaces(),
         robots=robots or InMemoryRobots(),
         embedder=HashingEmbedder(),
+        team_documents=InMemoryTeamDocuments(),
     )

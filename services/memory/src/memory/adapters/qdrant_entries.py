@@ -23,7 +23,8 @@ from memory.ports import Vector
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.memory import MemoryEntry, RecalledEntry
 
-COLLECTION, TENANT, AGE, SCOPE, REHEARSED = "lessons", "tenant", "created_at", "scope", "rehearsed"
+COLLECTION, TENANT, TEAM, AGE = "lessons", "tenant", "team", "created_at"
+SCOPE, REHEARSED = "scope", "rehearsed"
 
 
 class QdrantEntries:
@@ -33,14 +34,14 @@ class QdrantEntries:
         self._qdrant = qdrant
 
     async def prepare(self) -> None:
-        await self._qdrant.prepare(COLLECTION, tenants=[TENANT], instants=[AGE], words=[SCOPE])
+        await self._qdrant.prepare(COLLECTION, tenants=[TENANT], instants=[AGE], words=[TEAM, SCOPE])
 
     async def keep(self, owner: Owner, entries: Sequence[tuple[MemoryEntry, Vector]], *, rev: int) -> None:
         points = [
             PointStruct(
                 id=_point(owner, entry.id),
                 vector=vector,
-                payload={TENANT: owner.tenant, "rev": rev, **_payload(entry)},
+                payload={TENANT: owner.tenant, TEAM: owner.team, "rev": rev, **_payload(entry)},
             )
             for entry, vector in entries
         ]
@@ -76,6 +77,9 @@ class QdrantEntries:
         learnt = [] if up_to_rev is None else [FieldCondition(key="rev", range=Range(lte=up_to_rev))]
         scoped = [] if scope is None else [_in(scope)]
         return await self._delete(owner, *learnt, *scoped, *_older(before))
+
+    async def clear_team(self, team: str) -> None:
+        await self._qdrant.delete(COLLECTION, Filter(must=[is_tenant(TEAM, team)]))
 
     async def _delete(self, owner: Owner, *those: Condition) -> int:
         return await self._qdrant.delete(COLLECTION, Filter(must=[_of(owner), *those]))

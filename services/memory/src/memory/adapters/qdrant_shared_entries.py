@@ -51,6 +51,9 @@ class QdrantSharedEntries:
     async def clear(self, shelf: Shelf) -> int:
         return await self._qdrant.delete(COLLECTION, Filter(must=[is_tenant(SHELF, shelf.tenant)]))
 
+    async def clear_team(self, team: str) -> None:
+        await self._qdrant.delete(COLLECTION, Filter(must=[is_tenant(TEAM, team)]))
+
 
 def _point(shelf: Shelf, entry_id: str) -> str:
     return derived_id("shared", shelf.team, shelf.collection, entry_id)

@@ -5,12 +5,14 @@ from memory.adapters.mongo_workspaces import MongoWorkspaces
 from memory.adapters.qdrant import Qdrant
 from memory.adapters.qdrant_entries import QdrantEntries
 from memory.adapters.qdrant_shared_entries import QdrantSharedEntries
+from memory.adapters.team_documents import TEAM_DOCUMENTS
 from memory.adapters.wordllama_embedder import WordllamaEmbedder
 from memory.ports import Adapters
 from memory.settings import Settings
 from rota_common.bus.robots import Robots
 from rota_common.runtime.service import Service
 from rota_common.stores.mongo import Mongo
+from rota_common.stores.team_documents import MongoTeamDocuments
 
 
 def real(settings: Settings, service: Service) -> Adapters:
@@ -37,4 +39,5 @@ def real(settings: Settings, service: Service) -> Adapters:
         workspaces=workspaces,
         robots=Robots(service.bus),
         embedder=embedder,
+        team_documents=MongoTeamDocuments(mongo.database, TEAM_DOCUMENTS),
     )

@@ -1,6 +1,7 @@
 """The scheduler's adapters in memory, held to the same tests as the real ones."""
 
 from rota_common.clock import Clock, now
+from rota_common.testing.in_memory_stores import InMemoryTeamDocuments
 from scheduler.adapters.in_memory_clocks import InMemoryClocks
 from scheduler.adapters.in_memory_definitions import InMemoryDefinitions
 from scheduler.adapters.in_memory_ended_triggers import InMemoryEndedTriggers
@@ -22,4 +23,5 @@ def in_memory(clock: Clock = now, *, lease: float = 2.0) -> Adapters:
         cancel_requests=InMemoryCancelRequests(queue, clock=clock),
         robot_queues=InMemoryRobotQueues(queue),
         ended=InMemoryEndedTriggers(queue),
+        team_documents=InMemoryTeamDocuments(),
     )

@@ -31,6 +31,7 @@ class MongoPlans:
             [("team", ASCENDING), ("member", ASCENDING), *due], partialFilterExpression=PLANNED
         )
         await self._plans.create_index("unpublished.fact.at", partialFilterExpression=HAS_FACTS)
+        await self._plans.create_index("team")
         await self._plans.create_index("over_at", expireAfterSeconds=KEEP_S)
 
     async def find(self, key: str) -> Plan | None:

@@ -3,12 +3,14 @@
 from rota_common.bus.robots import Robots
 from rota_common.runtime.service import Service
 from rota_common.stores.mongo import Mongo
+from rota_common.stores.team_documents import MongoTeamDocuments
 from scheduler.adapters.mongo_cancel_requests import MongoCancelRequests
 from scheduler.adapters.mongo_clocks import MongoClocks
 from scheduler.adapters.mongo_ended_triggers import MongoEndedTriggers
 from scheduler.adapters.mongo_plans import MongoPlans
 from scheduler.adapters.mongo_queue import MongoQueue
 from scheduler.adapters.mongo_robot_queues import MongoRobotQueues
+from scheduler.adapters.team_documents import TEAM_DOCUMENTS
 from scheduler.ports import Adapters
 from scheduler.settings import Settings
 
@@ -38,4 +40,5 @@ def real(settings: Settings, service: Service) -> Adapters:
         cancel_requests=cancel_requests,
         robot_queues=robot_queues,
         ended=ended,
+        team_documents=MongoTeamDocuments(mongo.database, TEAM_DOCUMENTS),
     )

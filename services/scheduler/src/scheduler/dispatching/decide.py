@@ -12,6 +12,7 @@ from rota_contracts.messages.control import Withdraw
 from rota_contracts.messages.execution import ExecutionFinishedV1, ExecutionStartedV1, excerpt
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.messages.robot_facts import RobotDeletedV1
+from rota_contracts.messages.team_facts import TeamRemovedV1
 from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1, TriggerType
 from scheduler.domain.admission import WAITS_AT_MOST, consider, enqueue
 from scheduler.domain.batch import Batch, Cancelled, CancelRequest, Decided, Ended, Moved, StoredTrigger
@@ -24,7 +25,7 @@ ReportEvent = (
     Event[ExecutionStartedV1] | Event[ExecutionParkedV1] | Event[ExecutionResumableV1] | Event[ExecutionFinishedV1]
 )
 EXPIRED = Refusal(RejectReason.EXPIRED, f"it has waited for {WAITS_AT_MOST.days} days, longer than triggers are kept")
-IncomingEvent = Event[TriggerReceivedV1] | ReportEvent | Event[RobotDeletedV1]
+IncomingEvent = Event[TriggerReceivedV1] | ReportEvent | Event[RobotDeletedV1] | Event[TeamRemovedV1]
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,8 @@ def decide(intake: Intake, snapshot: Snapshot, queue_state: QueueState, *, pool:
             case RobotDeletedV1(team_id=team, member_id=member):
                 deleted = Refusal(RejectReason.ROBOT_DELETED, "the robot was deleted")
                 _cancel(Withdraw(team_id=team, member_id=member), deleted, queue_state, batch)
+            case TeamRemovedV1(team_id=team):
+                queue_state.remove_team(team)
             case report:
                 _apply_report(report, queue_state, batch, now)
     for stored in intake.due:

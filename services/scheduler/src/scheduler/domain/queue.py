@@ -175,6 +175,11 @@ class QueueState:
             self.running_of[entry.robot] -= 1
         self.parked.pop(entry_id, None)
 
+    def remove_team(self, team: str) -> None:
+        for entries in self.by_state().values():
+            for entry in [each for each in entries.values() if each.team == team]:
+                self.remove(entry.execution_id)
+
     def _count_queued(self, entry: Entry, by: int) -> None:
         if not entry.has_begun:
             counter = self.backlog_of if entry.in_backlog else self.requests_of

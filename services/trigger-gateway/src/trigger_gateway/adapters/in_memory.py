@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from rota_common.clock import Clock, now
-from rota_common.testing.in_memory_stores import InMemoryAttachments
+from rota_common.testing.in_memory_stores import InMemoryAttachments, InMemoryTeamDocuments
 from rota_common.testing.team_secrets import ForEveryTeam
 from trigger_gateway.adapters.encryption import LINKS, AesGcmCipher
 from trigger_gateway.adapters.hmac_links import HmacLinks
@@ -51,5 +51,6 @@ def in_memory(
         secrets=InMemorySecrets(),
         operator_secrets=OperatorFiles(None, ForEveryTeam(given or {})),
         link_signer=HmacLinks(lambda: cipher.derived(LINKS)),
+        team_documents=InMemoryTeamDocuments(),
     )
     return replace(made, **others)

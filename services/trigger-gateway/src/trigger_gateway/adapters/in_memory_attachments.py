@@ -23,3 +23,6 @@ class InMemoryAttachmentRecords:
 
     async def release(self, file_id: str) -> None:
         self._files.pop(file_id, None)
+
+    async def of_team(self, team: str, *, limit: int) -> list[str]:
+        return [file_id for file_id, (whose, _, _) in self._files.items() if whose == team][:limit]

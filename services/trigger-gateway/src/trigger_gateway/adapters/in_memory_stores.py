@@ -12,7 +12,7 @@ from trigger_gateway.robots.record import RobotRecord, Subscriber, database_sour
 from trigger_gateway.runs.ports import EarlierRequest
 from trigger_gateway.sources.source import Source
 from trigger_gateway.teams.api_keys import ApiKey
-from trigger_gateway.teams.ports import Removal, Team
+from trigger_gateway.teams.ports import Removal, RemovedTeam, Team
 from trigger_gateway.teams.shares import Allow, Usage, allow_all
 
 
@@ -20,11 +20,30 @@ class InMemoryTeams:
     def __init__(self) -> None:
         self._teams: dict[str, str] = {}
         self._paused: dict[str, set[str]] = {}
+        self._removed: dict[str, RemovedTeam] = {}
 
     async def add(self, team: str, name: str) -> bool:
-        new = team not in self._teams
-        self._teams.setdefault(team, name)
+        new = team not in self._teams and team not in self._removed
+        if new:
+            self._teams[team] = name
         return new
+
+    async def remove(self, removed: RemovedTeam) -> RemovedTeam | None:
+        if self._teams.pop(removed.id, None) is not None:
+            self._paused.pop(removed.id, None)
+            self._removed[removed.id] = removed
+        return await self.removed(removed.id)
+
+    async def removed(self, team: str) -> RemovedTeam | None:
+        return self._removed.get(team)
+
+    async def removals_due(self, now: datetime, *, limit: int) -> list[RemovedTeam]:
+        due = [(each.next_at, each.id) for each in self._removed.values() if each.next_at and each.next_at <= now]
+        return [self._removed[team] for _, team in sorted(due)][:limit]
+
+    async def note_round(self, before: RemovedTeam, after: RemovedTeam) -> None:
+        if self._removed.get(before.id) == before:
+            self._removed[before.id] = after
 
     async def exists(self, team: str) -> bool:
         return team in self._teams
@@ -64,6 +83,9 @@ class InMemoryKeys:
             return Removal.LAST_OWNER
         del self._keys[key_id]
         return Removal.DONE
+
+    async def remove_all(self, team: str) -> None:
+        self._keys = {key_id: key for key_id, key in self._keys.items() if key.team != team}
 
 
 class InMemorySources:
@@ -194,6 +216,10 @@ class InMemoryDefinitions:
         there = self.robots.get(_key(robot))
         if there is None or there.rev < robot.rev:
             self.robots[_key(robot)] = robot
+
+    async def remove_team(self, team: str) -> None:
+        self.check()
+        self.robots = {key: robot for key, robot in self.robots.items() if robot.team_id != team}
 
     async def publish(self, robot: Robot, *, created: bool) -> None:
         event = (robot.member_id, robot.rev, created)

@@ -6,6 +6,7 @@ from trigger_gateway.adapters.nats_approvals import NatsApprovals, NatsNotices
 from trigger_gateway.adapters.nats_audit import NatsAuditFacts
 from trigger_gateway.adapters.nats_definitions import NatsRobotEvents
 from trigger_gateway.adapters.nats_questions import NatsAgents, NatsExecutions, NatsSchedule
+from trigger_gateway.adapters.nats_team_events import NatsTeamEvents
 from trigger_gateway.adapters.nats_triggers import NatsOutcomes, NatsTriggers
 from trigger_gateway.ports import Messaging
 
@@ -19,6 +20,7 @@ def messaging(service: Service) -> Messaging:
         schedule=schedule,
         robot_states=schedule,
         robot_events=NatsRobotEvents(service.bus, service.publish),
+        team_events=NatsTeamEvents(service.bus, service.publish),
         agents=NatsAgents(service.ask),
         usage=NatsUsage(service.bus),
         audit_facts=NatsAuditFacts(service.bus, service.publish),

@@ -37,6 +37,9 @@ class MongoAttachmentRecords:
     async def release(self, file_id: str) -> None:
         await self._files.delete_one({"_id": file_id})
 
+    async def of_team(self, team: str, *, limit: int) -> list[str]:
+        return [each["_id"] async for each in self._files.find({"team": team}, {"_id": 1}).limit(limit)]
+
     async def _usage(self, team: str, now: datetime, session: AsyncIOMotorClientSession) -> Usage:
         mine: Document = {"$match": {"team": team, "until": {"$gt": now}}}
         summed: Document = {"$group": {"_id": None, "count": {"$sum": 1}, "bytes": {"$sum": "$size"}}}

@@ -51,6 +51,13 @@ class NatsDefinitions:
                     return
         raise Transient(f"robot {robot.member_id} is being written concurrently: try again")
 
+    async def remove_team(self, team: str) -> None:
+        """By a purge: deleting a key leaves a message under it for ever."""
+        check_connected(self._bus)
+        keys = f"$KV.{ROBOTS_BUCKET}.{robot_key(team, '*')}"
+        with transient():
+            await self._bus.jetstream.purge_stream(f"KV_{ROBOTS_BUCKET}", subject=keys)
+
 
 class NatsRobotEvents:
     def __init__(self, bus: Bus, publish: Publish) -> None:

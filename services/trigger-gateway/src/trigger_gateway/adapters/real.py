@@ -6,6 +6,7 @@ from typing import Protocol
 from rota_common.runtime.service import Service
 from rota_common.stores.attachments import Attachments
 from rota_common.stores.mongo import Mongo
+from rota_common.stores.team_documents import MongoTeamDocuments
 from trigger_gateway.adapters.encryption import LINKS, AesGcmCipher
 from trigger_gateway.adapters.hmac_links import HmacLinks
 from trigger_gateway.adapters.mongo_attachments import MongoAttachmentRecords
@@ -23,6 +24,7 @@ from trigger_gateway.adapters.mongo_teams import MongoKeys, MongoTeams
 from trigger_gateway.adapters.nats_definitions import NatsDefinitions
 from trigger_gateway.adapters.operator_secrets import OperatorFiles
 from trigger_gateway.adapters.secrets_key import load_key
+from trigger_gateway.adapters.team_documents import TEAM_DOCUMENTS
 from trigger_gateway.ports import Adapters
 from trigger_gateway.settings import Settings
 
@@ -40,11 +42,10 @@ def real(
     keys, sources, robots = MongoKeys(mongo.database), MongoSources(mongo.database), MongoRobots(mongo.database)
     rates, requests = MongoRateStore(mongo.database), MongoRequests(mongo.database, clock)
     inbound = MongoInboundLog(mongo.database, service=service.name)
-    audit, members = MongoAuditLog(mongo.database), MongoMembers(mongo.database)
-    files = MongoAttachmentRecords(mongo.database)
-    secrets = MongoSecrets(mongo.database)
+    audit, members, teams = MongoAuditLog(mongo.database), MongoMembers(mongo.database), MongoTeams(mongo.database)
+    files, secrets = MongoAttachmentRecords(mongo.database), MongoSecrets(mongo.database)
     leases = MongoStreamLeases(mongo.database, clock, lease=settings.reading_lease)
-    stores = (robots, members, sources, keys, inbound, rates, requests, leases, files, audit, secrets)
+    stores = (robots, members, sources, keys, inbound, rates, requests, leases, files, audit, secrets, teams)
     indexed: tuple[_Collection, ...] = stores
     for collection in indexed:
         service.on_start(collection.prepare)
@@ -52,7 +53,7 @@ def real(
     service.on_stop(mongo.close)
     service.probe("mongo", mongo.ping)
     return Adapters(
-        teams=MongoTeams(mongo.database),
+        teams=teams,
         keys=keys,
         sources=sources,
         robots=robots,
@@ -70,6 +71,7 @@ def real(
         secrets=secrets,
         operator_secrets=OperatorFiles(settings.secrets_dir, team_secrets),
         link_signer=HmacLinks(lambda: cipher.derived(LINKS)),
+        team_documents=MongoTeamDocuments(mongo.database, TEAM_DOCUMENTS),
     )
 
 

@@ -51,3 +51,7 @@ class AttachmentRecords(Protocol):
     async def release(self, file_id: str) -> None:
         """The file is gone, or was never stored."""
         ...
+
+    async def of_team(self, team: str, *, limit: int) -> list[str]:
+        """The ids of files of this team."""
+        ...

@@ -39,6 +39,14 @@ class TeamPage(BaseModel):
     next: str | None
 
 
+class TeamRemoved(BaseModel):
+    """It is removed for all who call; what the services keep of it goes in the minutes after."""
+
+    team_id: str
+    removed_at: Instant
+    name_free_at: Instant = Field(description="until then no team can have this name")
+
+
 class NewKey(Strict):
     role: Role = Field(default=Role.MEMBER, description="at most that of the key that creates it")
     name: str = Field(default="", max_length=100, description="of its holder, who subscribes under this name")
@@ -78,6 +86,12 @@ async def list_teams(
 ) -> TeamPage:
     found, following = await use.teams.page(after=after, limit=limit)
     return TeamPage(teams=[TeamView(team_id=each.id, name=each.name) for each in found], next=following)
+
+
+@admin.delete("/teams/{team}", status_code=202, summary="Remove a team and all that is kept of it, for ever")
+async def remove_team(team: Name, use: UseCasesDep) -> TeamRemoved:
+    removed = await use.remove_team(team)
+    return TeamRemoved(team_id=removed.id, removed_at=removed.removed_at, name_free_at=removed.name_free_at)
 
 
 @team_keys.post("/keys", status_code=201, summary="Create a key")

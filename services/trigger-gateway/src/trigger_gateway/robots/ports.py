@@ -58,6 +58,10 @@ class Definitions(Protocol):
         """Store the robot unless a newer `rev` is stored. Raise Transient when the store is away."""
         ...
 
+    async def remove_team(self, team: str) -> None:
+        """Remove all of a team. Raise Transient when the store is away."""
+        ...
+
 
 class RobotEvents(Protocol):
     """The events `robot.changed` and `robot.deleted`."""

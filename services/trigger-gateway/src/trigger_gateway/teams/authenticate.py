@@ -62,6 +62,6 @@ class Authenticate:
         if caller.team is not None and caller.team != team:
             raise Forbidden("foreign_team", "this key belongs to another team")
         if caller.team is None and not await self.teams.exists(team):
-            raise NotFound("team_not_found", f"there is no team {team}")
+            raise NotFound("team_not_found", f"there is no team {team}: it was never made, or it was removed")
         caller.check(needed)
         return caller

@@ -20,9 +20,15 @@ class ManageTeams:
     new_secret: Token
 
     async def create(self, team: str | None, name: str) -> NewKey:
-        """A team and its first key, an owner's; raises Conflict if there is one of this name."""
+        """A team and its first key, an owner's; raises Conflict if there is one of this name, or was until lately."""
         team = team or f"team_{self._short_id()}"
         if not await self.teams.add(team, name):
+            if removed := await self.teams.removed(team):
+                raise Conflict(
+                    "team_removed",
+                    f"a team {team} was removed at {removed.removed_at.isoformat(timespec='seconds')}: its name is "
+                    f"free from {removed.name_free_at.isoformat(timespec='seconds')} on, choose another one until then",
+                )
             raise Conflict(
                 "team_exists", f"there is a team {team} already: make a key for it with POST /v1/teams/{team}/keys"
             )

@@ -16,6 +16,16 @@ from rota_contracts.model import Part
 MAX_MEDIA = 10
 """Of all messages of one request, and in one prompt."""
 
+MIB = 1024 * 1024
+MEDIUM_BYTES, MEDIA_BYTES = 5 * MIB, 10 * MIB
+"""Of one medium, and of all in one prompt."""
+
+TEXT_LIMIT = 100_000
+"""Characters of a file of text that a model is shown."""
+
+READABLE = ("text/", "application/json", "application/xml", "application/yaml", "application/x-yaml")
+"""Content types of files that are shown as text."""
+
 TYPES = "text, image_url, input_audio or file"
 EXPECTED = "expected an attachment (__rota.attachment://…) or base64 data; of a picture also an address (https://…)"
 

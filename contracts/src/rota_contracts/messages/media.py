@@ -74,9 +74,10 @@ def media_of(messages: Iterable[Message]) -> list[Media]:
         parts = message.content if isinstance(message.content, list) else [{"type": "text", "text": message.content}]
         for part in parts:
             try:
-                found += [each for each in _of_part(part) if each not in found]
+                media = list(_of_part(part))
             except WrongMedia as error:
-                found.append(Media(kind=MediaKind.FILE, problem=str(error)))
+                media = [Media(kind=MediaKind.FILE, problem=str(error))]
+            found += [each for each in media if each not in found]
     return found
 
 

@@ -112,10 +112,11 @@ def _attachments(listed: object, *, last: bool) -> tuple[list[Attachment], list[
         try:
             read.append(Attachment.model_validate(each))
         except ValidationError as error:
+            got = excerpt(each, SHOWN)
             if not last:
                 expected = "expected attachments as a list of {title, file: __rota.attachment://id}"
-                raise UnusableAnswer(f"{expected}: {error}") from error
-            notes.append(f"delivery: an attachment is left out, it names no file of the team: {excerpt(each, SHOWN)}")
+                raise UnusableAnswer(f"{expected}, got {got}") from error
+            notes.append(f"delivery: an attachment is left out, it names no file of the team: {got}")
     return read, notes
 
 

@@ -51,6 +51,8 @@ WRONG_USES = """
     trigger
     trigger a --type event
     trigger a --action plan.add
+    trigger a --type clock --attach x
+    logs
     dead redrive
     dead redrive 1 --all
     executions --status odd
@@ -118,7 +120,7 @@ def ended(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, st
 
 def test_all_commands_are_there() -> None:
     assert set(EVERY) == {
-        *("up", "demo", "apply", "validate", "listen", "trigger", "watch", "doctor", "clock"),
+        *("up", "demo", "apply", "validate", "listen", "trigger", "watch", "logs", "doctor", "clock"),
         *("context", "context use", "context forget"),
         *("sources", "sources list", "sources show", "sources add", "sources add-database", "sources rotate"),
         "sources remove",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from rota.report_delivery import deliveries
+from rota.report_delivery import deliveries, undelivered
 from rota.report_tasks import text_of, work
 from rota.timestamps import duration_text, utc_time
 from rota.trail import money_text
@@ -14,6 +14,7 @@ from rota_contracts.messages.usage import ModelUsage
 def report(run: Execution, delivery: DeliveryReply | None = None) -> Iterator[str]:
     """The lines; sections without content are omitted. `delivery`: every attempt at every target, if known."""
     yield from _head(run)
+    yield from (f"delivery  ✗ {line}" for line in undelivered(run.delivery, delivery))
     yield from _section("Phases", _phases(run))
     yield from _section("Interventions", _interventions(run))
     yield from _section("Recalled", [f"- {lesson.content}" for lesson in run.recalled])

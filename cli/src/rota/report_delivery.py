@@ -14,15 +14,33 @@ def deliveries(first: DeliveryResult | None, read: DeliveryReply | None) -> list
     return [_result(one) for one in first.results] or [NO_TARGETS]
 
 
+def target_lines(first: DeliveryResult | None, read: DeliveryReply | None) -> list[str]:
+    """A line for each target, without the attempts at it; none for a robot without any."""
+    if read is not None:
+        return [line for target in read.targets for line in [_result(target.result), *_next(target)]]
+    return [_result(one) for one in first.results] if first is not None else []
+
+
+def undelivered(first: DeliveryResult | None, read: DeliveryReply | None) -> list[str]:
+    """Each target that isn't reached although it was tried, and why; and why nothing was sent at all."""
+    known = read or first
+    if known is None:
+        return []
+    results = [target.result for target in read.targets] if read else first.results if first else []
+    lines = [f"{each.type.value} {each.target}: {_why(each)}" for each in results if not each.success and each.error]
+    return lines or ([known.error] if known.error else [])
+
+
 EXCERPT = 200
 NO_TARGETS = "none: the robot has no delivery preferences"
 
 
 def _target(target: TargetDetail) -> list[str]:
-    lines = [_result(target.result), *(f"    {_attempt(one)}" for one in target.attempts)]
-    if target.next_attempt_at is not None:
-        lines.append(f"    {utc_time(target.next_attempt_at)}  next attempt")
-    return lines
+    return [_result(target.result), *(f"    {_attempt(one)}" for one in target.attempts), *_next(target)]
+
+
+def _next(target: TargetDetail) -> list[str]:
+    return [f"    {utc_time(target.next_attempt_at)}  next attempt"] if target.next_attempt_at else []
 
 
 def _attempt(one: AttemptDetail) -> str:
@@ -36,6 +54,10 @@ def _response(details: object) -> str:
     body = details.get("body") if isinstance(details, dict) else None
     text = " ".join(str(body or "").split())
     return f", response: {text[:EXCERPT]}" if text else ""
+
+
+def _why(one: ChannelResult) -> str:
+    return f"{one.error}{'' if one.final else ' (will be retried)'}"
 
 
 def _result(one: ChannelResult) -> str:

@@ -1,13 +1,19 @@
-"""Waiting for the end of a run, by polling."""
+"""Waiting for the end of a run and of its delivery, by polling."""
 
 import asyncio
 import time
+from datetime import datetime, timedelta
 
 from rota.client import Api, ApiError, Json
 from rota.errors import CliError
+from rota.timestamps import now
+from rota_contracts.messages.delivery import DeliveryReply
 from rota_contracts.messages.execution import ExecStatus, TriggerState
 
 POLL_S = 0.3
+DELIVERY_S = 10.0
+"""The first attempts and the first retry take less; the next ones come after minutes and hours."""
+
 NOT_FOUND, UNAVAILABLE = 404, 503
 
 
@@ -36,6 +42,32 @@ async def until_finished(api: Api, started: Json, *, timeout: float) -> Json:
         f"expected execution {started['execution_id']} to finish within {timeout:g} s: it is {seen}",
         hint=f"`rota executions show {started['execution_id']}` and `rota dead list` show more",
     )
+
+
+async def until_delivered(api: Api, execution_id: str, *, timeout: float = DELIVERY_S) -> Json | None:
+    """The delivery of a run that is over: once no target of it is tried any more, or as it stands when nothing more
+    can come of it within `timeout` seconds. None if there is none, or the delivery-center doesn't answer."""
+    until = now() + timedelta(seconds=timeout)
+    while True:
+        found = await delivery_of(api, execution_id)
+        if found is None or now() >= until or not _goes_on(DeliveryReply.model_validate(found), until):
+            return found
+        await asyncio.sleep(POLL_S)
+
+
+async def delivery_of(api: Api, execution_id: str) -> Json | None:
+    """The delivery of a run; None if there is none yet, or the delivery-center doesn't answer."""
+    try:
+        return await api.delivery(execution_id)
+    except ApiError:
+        return None
+
+
+def _goes_on(delivery: DeliveryReply, until: datetime) -> bool:
+    """Is a target attempted before then?"""
+    pending = [target for target in delivery.targets if not target.result.final]
+    later = [each for each in pending if each.attempts and each.next_attempt_at and each.next_attempt_at > until]
+    return not delivery.settled and len(later) < len(pending)
 
 
 def _check_question(execution: Json) -> None:

@@ -1,6 +1,7 @@
 """Pictures, sound and files that people send: what a model is shown of them, and the words where it can't be."""
 
 import base64
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +15,17 @@ from executor.domain.run import Run
 from executor.domain.steps import AskAgent
 from executor.file_ports import Picture
 from executor.reads.replay import replay
-from executor.steps.show_media import BYTES
 from rota_common.errors import Transient
 from rota_common.testing.samples import NOON, TEAM, a_robot
 from rota_contracts.messages.execution import TaskStatus
+from rota_contracts.messages.media import MEDIUM_BYTES
 from rota_contracts.messages.trigger import TriggerInput
 from rota_contracts.robots.robot import Phase
 
 PNG, WAV, PDF = b"\x89PNG\r\n-a picture-", b"RIFF-sound-", b"%PDF-1.4 a paper"
 DATA = base64.b64encode(PNG).decode()
 CAPABILITIES = {"blind": "vision: false", "deaf": "audio: false", "plain": "multimodal: false"}
+REPORT = {"summary": "One.", "body": "# A table"}
 PLAN = '{"tasks": [{"description": "Describe it", "executor_id": "rota.run"}]}'
 
 
@@ -125,28 +127,16 @@ async def test_in_a_dry_run_no_picture_is_fetched() -> None:  # EX-08
     assert harness.pictures.asked == []
 
 
-async def test_what_a_model_cant_be_shown_fails_its_task_in_clear_words(tmp_path: Path) -> None:  # TG-08 EX-43
+async def test_what_no_agent_can_take_fails_its_task_in_clear_words(tmp_path: Path) -> None:  # TG-08 EX-43
     harness = StepHarness(ScriptedModel("It is a cat."))
     png = stored(harness, "cat.png", PNG, "image/png")
     pdf = stored(harness, "p.pdf", PDF, "application/pdf")
-    large = stored(harness, "big.png", bytes(BYTES + 1), "image/png")
-    foreign = stored(harness, "their.png", PNG, "image/png", team="another")
     lacking = connectors(tmp_path)
     cases: list[tuple[str, Any, str]] = [
-        (
-            "blind",
-            image(png),
-            "connector blind can't see pictures, and cat.png is one: give the agent a",
-        ),
+        ("blind", image(png), "connector blind can't see pictures, and cat.png is one: give the agent a"),
         ("deaf", audio("UklGRg=="), "connector deaf can't hear sound"),
         ("plain", file(pdf), "connector plain can't read files"),
-        ("deaf", image(large), f"picture big.png has {BYTES + 1} bytes: a model is shown at most {BYTES}"),
-        ("deaf", image(foreign), f"team {TEAM} has no attachment"),
-        ("deaf", image(pdf), "expected a picture, its attachment is application/pdf"),
-        ("deaf", image("ftp://example.com/a.png"), "what was sent can't be shown: expected an attachment"),
-        ("deaf", image("https://example.com/a.png"), "there is no picture at https://example.com/a.png"),
         ("blind", image("https://example.com/a.png"), "connector blind can't see pictures, and a.png is one"),
-        ("deaf", image("data:image/png;base64,%%%"), "expected the data of a picture in base64"),
     ]
     wrong = []
     for connector, part, reason in cases:
@@ -157,7 +147,32 @@ async def test_what_a_model_cant_be_shown_fails_its_task_in_clear_words(tmp_path
             wrong.append((connector, reason, result.error))
     assert wrong == []
     assert harness.model.prompts == []
-    assert harness.pictures.asked == ["https://example.com/a.png"]
+    assert harness.pictures.asked == []
+
+
+async def test_what_cant_be_read_is_left_out_and_the_model_and_a_note_say_why() -> None:  # TG-08 EX-43
+    harness = StepHarness(ScriptedModel("It is a cat."))
+    png = stored(harness, "cat.png", PNG, "image/png")
+    pdf = stored(harness, "p.pdf", PDF, "application/pdf")
+    large = stored(harness, "big.png", bytes(MEDIUM_BYTES + 1), "image/png")
+    foreign = stored(harness, "their.png", PNG, "image/png", team="another")
+    too_large = f"picture big.png has {MEDIUM_BYTES + 1} bytes: a model is shown at most {MEDIUM_BYTES}"
+    cases = [
+        (image(large), too_large),
+        (image(foreign), f"team {TEAM} has no attachment"),
+        (image(pdf), "expected a picture, its attachment is application/pdf"),
+        (image("ftp://example.com/a.png"), "what was sent can't be shown: expected an attachment"),
+        (image("https://example.com/a.png"), "there is no picture at https://example.com/a.png"),
+        (image("data:image/png;base64,%%%"), "expected the data of a picture in base64"),
+    ]
+    wrong = []
+    for part, reason in cases:
+        run = await harness.step(with_tasks(a_task(1, executor_id="rota.run"), run=asked(part, image(png))))
+        (note,) = [each for each in run.execution.notes if "left out" in each]
+        instead, _, shown = parts_in(harness)[1:]
+        if reason not in note or note not in instead["text"] or shown != image(f"data:image/png;base64,{DATA}"):
+            wrong.append((reason, note, instead))
+    assert wrong == []
 
 
 async def test_a_planner_that_cant_see_plans_without_and_is_shown_that_there_is_a_picture(tmp_path: Path) -> None:
@@ -186,3 +201,24 @@ async def test_a_picture_that_comes_meanwhile_is_shown_from_then_on_and_replays_
     assert parts_in(harness, 3) == []
     said = [entry.said.inline or "" if entry.said is not None else "" for entry in run.unsaved]
     assert replay(run, run.unsaved, said, signals=[signal]).difference == ""
+
+
+async def test_a_file_that_a_person_sent_can_go_with_the_report() -> None:  # EX-92 DC-04
+    harness = StepHarness(ScriptedModel('{"content": "1. Describe it"}', PLAN, "A table."))
+    csv = stored(harness, "a.csv", b"a,b", "text/csv")
+    harness.model._replies.append(json.dumps({**REPORT, "attachments": [{"title": "a.csv", "file": csv}]}))
+    run = await harness.over(asked(file(csv)))
+    assert run.execution.content is not None
+    assert [each.file for each in run.execution.content.attachments] == [csv]
+    assert csv in str(harness.model.prompts[-1].messages)
+
+
+async def test_an_attachment_that_names_no_file_three_times_costs_no_report() -> None:  # DC-04
+    bad = json.dumps({**REPORT, "attachments": [{"title": "Policy", "file": "policy.md"}]})
+    harness = StepHarness(ScriptedModel('{"content": "1. Describe it"}', PLAN, "A table.", bad, bad, bad))
+    run = await harness.over(asked(file(stored(harness, "a.csv", b"a,b", "text/csv"))))
+    assert run.execution.content is not None
+    assert (run.execution.error, run.execution.content.attachments) == (None, [])
+    assert [note for note in run.execution.notes if "policy.md" in note]
+    said = [entry.said.inline or "" if entry.said is not None else "" for entry in run.unsaved]
+    assert replay(run, run.unsaved, said, signals=[]).difference == ""

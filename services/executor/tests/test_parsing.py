@@ -86,6 +86,17 @@ def test_a_draft_may_have_attachments() -> None:  # DC-04
     assert parsing.draft(json.dumps(DRAFT | {"attachments": None})).attachments == []
 
 
+def test_at_the_last_try_attachments_that_name_no_file_are_left_out_with_a_note() -> None:  # DC-04
+    listed = ["policy.md", {"title": "P", "file": "policy.md"}, {"title": "R", "file": "__rota.attachment://12345678"}]
+    draft = parsing.draft(json.dumps(DRAFT | {"attachments": listed}), last=True)
+    assert ([each.title for each in draft.attachments], draft.body) == (["R"], DRAFT["body"])
+    assert [note.partition(": ")[2].rpartition(": ")[0] for note in draft.notes] == [
+        "an attachment is left out, it names no file of the team",
+        "an attachment is left out, it names no file of the team: {'title': 'P', 'file'",
+    ]
+    assert parsing.draft(json.dumps(DRAFT | {"attachments": "policy.md"}), last=True).attachments == []
+
+
 def test_a_draft_that_can_not_be_used_says_what_was_expected(subtests: pytest.Subtests) -> None:
     cases = [
         ("All done.", "expected JSON like"),

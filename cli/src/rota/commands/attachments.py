@@ -1,25 +1,22 @@
 """`rota attachments`: files attached to results."""
 
-import mimetypes
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, BinaryIO, Literal
+from typing import Annotated, BinaryIO
 from urllib.parse import quote, unquote
 
 import httpx
 import typer
 
-from rota.client import Api, Json
+from rota.client import Api
 from rota.deleting import YesFlag, delete
-from rota.errors import CliError
 from rota.output import JsonFlag, say, say_json
 from rota.running import with_api
+from rota.uploads import opened, upload
 from rota_contracts.messages.attachment import parse
 
-CHUNK = 64 * 1024
-UNKNOWN_TYPE = "application/octet-stream"
 _EXACTLY, _PLAIN = re.compile(r"filename\*=UTF-8''([^;]+)"), re.compile(r'filename="([^"]*)"')
 
 app = typer.Typer(help="Store files that results can attach, and download them.", no_args_is_help=True)
@@ -35,22 +32,7 @@ def put(
     json: JsonFlag = False,
 ) -> None:
     """Store a file for 90 days and print its name for use in results."""
-    named = name or file.name
-    kind = content_type or mimetypes.guess_type(named)[0] or UNKNOWN_TYPE
-
-    async def store(api: Api) -> Json:
-        with _opened(file, "rb") as source:
-            size = source.seek(0, 2)
-            source.seek(0)
-
-            async def chunks() -> AsyncIterator[bytes]:
-                while chunk := source.read(CHUNK):
-                    yield chunk
-
-            headers = {"content-type": kind, "content-length": str(size)}
-            return await api.of_team("POST", "/attachments", params={"name": named}, content=chunks(), headers=headers)
-
-    stored = with_api(store)
+    stored = with_api(lambda api: upload(api, file, name=name, content_type=content_type))
     if json:
         say_json(stored)
     else:
@@ -105,21 +87,12 @@ async def _written(answer: httpx.Response, to: Path) -> int:
 @contextmanager
 def _new(path: Path) -> Iterator[BinaryIO]:
     """A new file, removed again if writing fails."""
-    with _opened(path, "xb") as target:
+    with opened(path, "xb") as target:
         try:
             yield target
         except BaseException:
             path.unlink()
             raise
-
-
-def _opened(path: Path, mode: Literal["rb", "xb"]) -> BinaryIO:
-    try:
-        return path.open(mode)
-    except FileExistsError as error:
-        raise CliError(f"{path} exists", hint="choose another file with --output") from error
-    except OSError as error:
-        raise CliError(f"can't open {path}: {error.strerror}") from error
 
 
 def _name(answer: httpx.Response) -> str:

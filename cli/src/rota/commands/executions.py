@@ -4,13 +4,14 @@ from typing import Annotated
 
 import typer
 
-from rota.client import Api, ApiError, Json
+from rota.client import Api, Json
 from rota.output import JsonFlag, say, say_json, table
 from rota.report import report
 from rota.running import with_api
 from rota.short_ids import EXECUTION, whole_id
 from rota.trace import trace_lines
 from rota.trail import trail_lines
+from rota.waiting import delivery_of
 from rota_contracts.messages.delivery import DeliveryReply
 from rota_contracts.messages.execution import ExecStatus, Execution
 from rota_contracts.messages.run_trace import TraceReply
@@ -62,7 +63,7 @@ def show(execution_id: ExecutionId, json: JsonFlag = False) -> None:
     execution_id = whole_id(EXECUTION, execution_id)
 
     async def read(api: Api) -> tuple[Json, Json | None]:
-        return await api.execution(execution_id), await _delivery(api, execution_id)
+        return await api.execution(execution_id), await delivery_of(api, execution_id)
 
     found, delivery = with_api(read)
     if json:
@@ -102,11 +103,3 @@ def trace(
         return
     for line in trace_lines(TraceReply.model_validate(found)):
         say(line)
-
-
-async def _delivery(api: Api, execution_id: str) -> Json | None:
-    """Its delivery; None if there is none yet or the delivery-center does not answer."""
-    try:
-        return await api.delivery(execution_id)
-    except ApiError:
-        return None

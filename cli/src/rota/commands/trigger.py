@@ -1,6 +1,7 @@
 """`rota trigger`: a manual trigger, with an optional wait for the run."""
 
 import json as jsonlib
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,9 +10,11 @@ import typer
 
 from rota.client import Api, Json
 from rota.errors import CliError
-from rota.output import JsonFlag, say, say_json
+from rota.output import JsonFlag, say, say_json, warn
+from rota.run_end import RunEnd, wait_for_end
 from rota.running import with_api
-from rota.waiting import until_finished
+from rota.uploads import Sendable, parts, sendable
+from rota_contracts.messages.media import TEXT_LIMIT
 from rota_contracts.messages.trigger import InterventionAction
 
 
@@ -38,28 +41,32 @@ def trigger(
     event_type: Annotated[str, typer.Option(help="For --type event, for example lead.created.")] = "",
     data: Annotated[str, typer.Option(help="For --type event: JSON, or @FILE.")] = "{}",
     dryrun: Annotated[bool, typer.Option("--dryrun", help="All steps without model calls and deliveries.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for the run; exit code 1 if it did not complete.")] = False,
-    timeout: Annotated[float, typer.Option(help="Maximum seconds to --wait.")] = 600,
+    attach: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="With --message: a text, picture, sound or PDF for the robot. Repeatable."),
+    ] = None,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait for the run; exit code 1 if it or its delivery did not succeed.")
+    ] = False,
+    timeout: Annotated[float, typer.Option(help="Maximum seconds to --wait for the run.")] = 600,
     json: JsonFlag = False,
 ) -> None:
     """Trigger a robot now."""
     request = _request(type, action, message, event_type, data, dryrun)
+    files = _files(attach or [], request)
 
-    async def start(api: Api) -> tuple[Json, Json | None]:
-        answer = await (api.trigger if action is None else api.intervene)(member, request)
+    async def start(api: Api) -> tuple[Json, RunEnd | None]:
+        with_files = {"messages": [_message(message, await parts(api, files))]} if files else {}
+        answer = await (api.trigger if action is None else api.intervene)(member, request | with_files)
         if not json:
             say(f"execution {answer['execution_id']}: {answer['message']}")
-        finished = await until_finished(api, answer, timeout=timeout) if wait else None
-        return answer, finished
+        return answer, await wait_for_end(api, answer, timeout=timeout) if wait else None
 
-    answer, finished = with_api(start)
-    if json:
-        say_json(finished or answer)
-    elif finished is not None:
-        summary = (finished.get("content") or {}).get("summary") or finished.get("error") or ""
-        say(f"{finished['status']}: {summary}")
-    if finished is not None and finished["status"] != "completed":
-        raise CliError(f"the run {finished['status']}: {finished.get('error') or 'no reason given'}")
+    answer, end = with_api(start)
+    if end is not None:
+        end.show(json=json)
+    elif json:
+        say_json(answer)
 
 
 def read_data(text: str) -> Json:
@@ -76,11 +83,28 @@ def read_data(text: str) -> Json:
     return value
 
 
+def _files(paths: list[Path], request: Json) -> list[Sendable]:
+    """The files to go with the request, looked at."""
+    if paths and request.get("type", Kind.HUMAN) != Kind.HUMAN:
+        raise typer.BadParameter(f"--attach goes with a person's message: leave out --type {request['type']}")
+    files = sendable(paths)
+    for each in files:
+        if each.cut:
+            warn(f"{each.path} is longer than {TEXT_LIMIT:,} characters: a model is shown its beginning")
+    return files
+
+
+def _message(text: str, files: Sequence[Json] = ()) -> Json:
+    """A person's message; with files as a list of parts."""
+    parts = [*([{"type": "text", "text": text}] if text else []), *files]
+    return {"role": "user", "content": parts if files else text}
+
+
 def _request(
     kind: Kind, action: InterventionAction | None, message: str, event_type: str, data: str, dryrun: bool
 ) -> Json:
     mode: Json = {"executor_mode": "dryrun"} if dryrun else {}
-    messages: Json = {"messages": [{"role": "user", "content": message}]} if message else {}
+    messages: Json = {"messages": [_message(message)]} if message else {}
     if action is not None:
         if action.startswith("plan."):
             raise typer.BadParameter(f"{action} starts no run: use `rota intervene --action {action}`")

@@ -16,6 +16,16 @@ from rota_contracts.model import Part
 MAX_MEDIA = 10
 """Of all messages of one request, and in one prompt."""
 
+MIB = 1024 * 1024
+MEDIUM_BYTES, MEDIA_BYTES = 5 * MIB, 10 * MIB
+"""Of one medium, and of all in one prompt."""
+
+TEXT_LIMIT = 100_000
+"""Characters of a file of text that a model is shown."""
+
+READABLE = ("text/", "application/json", "application/xml", "application/yaml", "application/x-yaml")
+"""Content types of files that are shown as text."""
+
 TYPES = "text, image_url, input_audio or file"
 EXPECTED = "expected an attachment (__rota.attachment://…) or base64 data; of a picture also an address (https://…)"
 
@@ -64,9 +74,10 @@ def media_of(messages: Iterable[Message]) -> list[Media]:
         parts = message.content if isinstance(message.content, list) else [{"type": "text", "text": message.content}]
         for part in parts:
             try:
-                found += [each for each in _of_part(part) if each not in found]
+                media = list(_of_part(part))
             except WrongMedia as error:
-                found.append(Media(kind=MediaKind.FILE, problem=str(error)))
+                media = [Media(kind=MediaKind.FILE, problem=str(error))]
+            found += [each for each in media if each not in found]
     return found
 
 

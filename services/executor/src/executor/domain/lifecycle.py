@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from executor.domain import in_turn, spending
 from executor.domain.context import contexts
 from executor.domain.hooks import hooked
+from executor.domain.notes import noted
 from executor.domain.outcomes import (
     CallsBegun,
     CeilingReached,
@@ -213,8 +214,8 @@ def _advance(run: Run, outcome: Progressed, now: datetime, began: datetime) -> R
             return run.with_execution(inspiration=report, phase=Phase.GOALS)
         case GoalsSet(goals):
             return run.with_execution(goals=goals, phase=Phase.TASKS)
-        case Written(content):
-            return run.with_execution(content=content)
+        case Written(content, notes):
+            return noted(run.with_execution(content=content), notes)
         case DeliveryTaken(result):
             return run.with_execution(delivery=result, phase=Phase.LEARNING)
         case Learnt(result):

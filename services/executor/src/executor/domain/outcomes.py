@@ -83,9 +83,10 @@ class NeedsInput:
 
 @dataclass(frozen=True)
 class Written:
-    """The delivery's content."""
+    """The delivery's content. `notes`: on attachments that are left out."""
 
     content: DeliveryContent
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

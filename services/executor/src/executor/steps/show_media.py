@@ -13,22 +13,12 @@ from rota_common.errors import Permanent
 from rota_common.material import Frame
 from rota_contracts.messages.attachment import StoredAttachment, parse
 from rota_contracts.messages.execution import excerpt
-from rota_contracts.messages.media import Media, MediaKind
+from rota_contracts.messages.media import MEDIA_BYTES, MEDIUM_BYTES, READABLE, TEXT_LIMIT, Media, MediaKind
 from rota_contracts.messages.trigger import Message
 from rota_contracts.model import Json
 
-MIB = 1024 * 1024
-BYTES, ALL_BYTES = 5 * MIB, 10 * MIB
-"""Of one medium, and of all in one prompt."""
-
-TEXT_LIMIT = 100_000
-"""Characters of a file of text."""
-
 CAPABILITIES = {MediaKind.IMAGE: "vision", MediaKind.AUDIO: "audio", MediaKind.FILE: "multimodal"}
 VERBS = {MediaKind.IMAGE: "see pictures", MediaKind.AUDIO: "hear sound", MediaKind.FILE: "read files"}
-READABLE = ("text/", "application/json", "application/xml", "application/yaml", "application/x-yaml")
-"""Content types of files that are shown as text."""
-
 FORMATS = {"mpeg": "mp3", "x-wav": "wav", "wave": "wav", "vnd.wave": "wav"}
 
 
@@ -40,6 +30,14 @@ class _Read:
     name: str
     content_type: str
     content: bytes
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Messages as a model is sent them; `left_out`: why which of their media aren't among them."""
+
+    messages: list[Message]
+    left_out: list[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,14 +55,14 @@ class ShowMedia:
         frame: Frame,
         elsewhere: Callable[[str], bool],
         fetches: bool = True,
-    ) -> list[Message]:
+    ) -> Shown:
         """The messages, with the content of each medium; pictures of the web only if it `fetches`.
 
+        One that can't be read, because the team doesn't have it or it is too large, is left out with a note.
         `elsewhere`: can another agent of the robot do this, so that this one may go without? Raises Permanent for a
-        medium that can't be shown at all: one that the team doesn't have, that is too large, or that `connector` can't
-        take.
+        medium that `connector` can't take.
         """
-        room, made = ALL_BYTES, list[Message]()
+        room, made, left_out = MEDIA_BYTES, list[Message](), list[str]()
         for message in messages:
             if isinstance(message.content, str):
                 made.append(message)
@@ -77,11 +75,16 @@ class ShowMedia:
                 if medium.url and (instead := _unfetched(medium, connector, elsewhere, fetches=fetches)):
                     parts += [_text(instead)]
                     continue
-                found = await self._read(medium, team, run_id, room)
+                try:
+                    found = await self._read(medium, team, run_id, room)
+                except Permanent as error:
+                    left_out.append(f"{NOUNS[medium.kind]} left out: {error}")
+                    parts += [_text(f"[{left_out[-1]}]")]
+                    continue
                 room -= len(found.content)
                 parts += _parts(found, connector, frame, elsewhere)
             made.append(message.model_copy(update={"content": parts}))
-        return made
+        return Shown(made, left_out)
 
     async def _read(self, medium: Media, team: str, run_id: str, room: int) -> _Read:
         if medium.problem:
@@ -98,7 +101,7 @@ class ShowMedia:
     async def _stored(self, medium: Media, team: str, run_id: str) -> StoredAttachment:
         if medium.url:
             keep = KeepPictures(files=self.files, web=self.web)
-            return await keep.kept(medium.url, team=team, run_id=run_id, limit=BYTES)
+            return await keep.kept(medium.url, team=team, run_id=run_id, limit=MEDIUM_BYTES)
         file_id = parse(medium.file).file_id
         if (stored := await self.files.find(team, file_id)) is None:
             noun = NOUNS[medium.kind]
@@ -117,10 +120,12 @@ def _kind(named: MediaKind, content_type: str) -> MediaKind:
 
 
 def _check_size(what: str, size: int, room: int) -> None:
-    if size > BYTES:
-        raise Permanent(f"{what} has {size} bytes: a model is shown at most {BYTES}")
+    if size > MEDIUM_BYTES:
+        raise Permanent(f"{what} has {size} bytes: a model is shown at most {MEDIUM_BYTES}")
     if size > room:
-        raise Permanent(f"{what} is too much: a model is shown at most {ALL_BYTES} bytes of pictures and files at once")
+        raise Permanent(
+            f"{what} is too much: a model is shown at most {MEDIA_BYTES} bytes of pictures and files at once"
+        )
 
 
 def _decoded(medium: Media) -> bytes:

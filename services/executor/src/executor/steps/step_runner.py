@@ -52,7 +52,7 @@ from executor.steps.offer_tools import tools_for
 from executor.steps.questions import Questions
 from executor.steps.read_texts import read_texts, wanted_texts
 from executor.steps.redacted_calls import KnownValues, failure_of
-from executor.steps.show_media import ShowMedia
+from executor.steps.show_media import ShowMedia, Shown
 from executor.steps.step_result import StepResult
 from rota_common.errors import Permanent, Transient
 from rota_common.material import frame_of
@@ -177,14 +177,14 @@ class StepRunner:
         model, connector = self._model(run, agent, step)
         about = self.agents.about(assistants(run.robot), team=run.execution.team_id) if plans else {}
         messages = for_phase(run, phase, agent, agent.id, texts, shown, about=about, model=connector.model)
-        messages = await self._with_media(run, messages, connector, phase)
+        media = await self._with_media(run, messages, connector, phase)
         known = facts(run, phase, tools=tools)
         form = schema_of(run, phase, texts) if self.agents.is_built_in(agent) else None
-        prompt = Prompt(messages, connector, agent.timeout, step.step_id, agent.options, known, schema=form)
+        prompt = Prompt(media.messages, connector, agent.timeout, step.step_id, agent.options, known, schema=form)
         asked = await InWindow(run, step, model, connector, self.hooks).ask(prompt, mark=phase_frame(run, phase).mark)
         if not isinstance(asked, tuple):
             return StepResult(asked)
-        return await self._interpret(run, step, in_context(*asked), tools)
+        return await self._interpret(run, step, in_context(*asked), tools, media.left_out)
 
     async def _run_turn(self, run: Run, step: AskAgent | RunTurn) -> StepResult:
         turn = AgentTurn(run, step, agent := self._agent(run, subject_of(step)))
@@ -201,15 +201,16 @@ class StepRunner:
         if full := within.overflow(messages, tools):
             return StepResult(full)
         messages = build(await read_texts(self.blobs, wanted)) if wanted else messages
-        messages = await self._with_media(run, messages, connector, *turn.frame)
+        media = await self._with_media(run, messages, connector, *turn.frame)
         seconds, known = min(agent.timeout, turn.seconds_left), turn.facts(mine)
-        prompt = Prompt(messages, connector, seconds, step.step_id, agent.options, known, tools)
+        prompt = Prompt(media.messages, connector, seconds, step.step_id, agent.options, known, tools)
         secrets, mark = self.known_secrets(run.execution.team_id), frame_of(run.id, *turn.frame).mark
         async with AnswerStream(self.publish_piece, run, turn.frame[-1], known=secrets) as stream:
             asked = await within.ask(replace(prompt, on_text=stream.feed if turn.task else None), mark=mark)
             if not isinstance(asked, tuple):
                 return StepResult(asked)
-            result = await self._interpret(run, step, in_context(*asked, tools, fields=turn.fields), tools)
+            reply = in_context(*asked, tools, fields=turn.fields)
+            result = await self._interpret(run, step, reply, tools, media.left_out)
             await stream.end(result.outcome, self.blobs)
             return result
 
@@ -217,9 +218,7 @@ class StepRunner:
         compacted, call = await self.compact(run, step, self._agent(run, step.of))
         return StepResult(compacted, call=call)
 
-    async def _with_media(
-        self, run: Run, messages: list[Message], connector: Connector, *step: str | Phase
-    ) -> list[Message]:
+    async def _with_media(self, run: Run, messages: list[Message], connector: Connector, *step: str | Phase) -> Shown:
         """With what people have sent. A planner that can't see it may go on, because those who do the tasks are asked
         again."""
 
@@ -240,14 +239,15 @@ class StepRunner:
             return False
 
     async def _interpret(
-        self, run: Run, step: AskAgent | RunTurn, reply: ModelReply, tools: Sequence[Tool]
+        self, run: Run, step: AskAgent | RunTurn, reply: ModelReply, tools: Sequence[Tool], left_out: Sequence[str]
     ) -> StepResult:
         texts = LargeTexts(owner_of(run))
         outcome = interpret(run, step, reply, tools, texts)
         for text in texts.large:
             await keep_output(self.blobs, run, text, inline_limit=0)
         kept = await keep_reply(self.blobs, run, reply.model_dump_json())
-        return StepResult(outcome, kept, tools, self.calls.toolset(run).tools.problems(run.robot), reply.call)
+        problems = [*self.calls.toolset(run).tools.problems(run.robot), *left_out]
+        return StepResult(outcome, kept, tools, problems, reply.call)
 
     def _model(self, run: Run, agent: Agent, step: AskAgent | RunTurn | None = None) -> tuple[Model, Connector]:
         hooked = self.hooks.model(run, step) if self.hooks and step else ""

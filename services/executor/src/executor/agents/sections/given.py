@@ -1,6 +1,7 @@
 """Sections of the question: what was asked, what is known, what was done. All that is foreign stands in the frame."""
 
 from executor.domain.conversation.made_files import NAMED, attachments
+from executor.domain.conversation.media import media_sent
 from executor.domain.conversation.messages import Texts
 from executor.domain.run import Run
 from executor.domain.situation import wording
@@ -67,11 +68,12 @@ def results(run: Run, texts: Texts, frame: Frame, name: str) -> str:
 
 
 def files(run: Run, texts: Texts) -> str:
-    """Names of files that the tasks made, or the results or the input name, and so can be attached."""
+    """Names of files that the tasks made, people sent, or the results or the input name, and so can be attached."""
     trigger = run.execution.trigger
     made = [each.file for each in attachments(run, [])]
+    sent = [each.file for each in media_sent(run) if each.file]
     found = NAMED.findall(f"{wording.given_input(trigger)}\n{wording.whole_results(run, texts)}")
-    return tagged("files", "\n".join([*dict.fromkeys([*made, *found])][:MOST_FILES]))
+    return tagged("files", "\n".join([*dict.fromkeys([*made, *sent, *found])][:MOST_FILES]))
 
 
 def task(task: Task) -> str:

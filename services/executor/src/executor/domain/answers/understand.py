@@ -13,13 +13,14 @@ from executor.domain.answers.text_calls import text_calls
 from executor.domain.conversation.chat import ModelReply, Tool, ToolCall
 from rota_common.json_text import parse_json
 
-VERSION = 6
+VERSION = 7
 """The version of this understanding. A journal's entries carry the one that they were made with. 0 took replies as
 they came; 1 took any question to a person, and no call for one that was JSON alone; 2 kept no reasoning with calls,
 and took texts of any length and with any character; 3 took goals for none where a reason to do nothing stood beside
 them, a list of goals as it was written, and named long texts by their content alone; 4 let a run that no
 person asked for ask a person at once, and took a call in doubled braces for text; 5 took the request's own words for
-a result, refused the same call in one answer itself, and took a call whose arguments are a text for text."""
+a result, refused the same call in one answer itself, and took a call whose arguments are a text for text; 6 failed
+the run for an attachment that no answer named as it should."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from executor.domain.conversation import loop
 from executor.domain.conversation.ask_person import question_of
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.conversation.made_files import attachments
+from executor.domain.lifecycle import is_last_attempt
 from executor.domain.outcomes import (
     GoalsSet,
     Inspired,
@@ -152,16 +153,16 @@ def _phase(run: Run, phase: Phase, said: Answer, tools: Sequence[Tool], kept: La
 
 
 def _written(run: Run, said: Answer, kept: LargeTexts) -> Outcome:
-    draft = parsing.draft(said.text, plain=said.version > 0)
+    last = said.version > 6 and is_last_attempt(run)
+    draft = parsing.draft(said.text, plain=said.version > 0, last=last)
     said.check_length(draft.summary + "".join(each.model_dump_json() for each in draft.attachments))
     body, silent = said.sendable(without_html(draft.body) if said.in_html else draft.body)
     if silent:
         return NothingToDo(SILENT)
     said.check_words(body)
     summary = said.readable(without_html(draft.summary) if said.in_html else draft.summary)
-    return Written(
-        DeliveryContent(summary=summary, body=kept.text(body), attachments=attachments(run, draft.attachments))
-    )
+    chosen = attachments(run, draft.attachments)
+    return Written(DeliveryContent(summary=summary, body=kept.text(body), attachments=chosen), draft.notes)
 
 
 def room(run: Run) -> int:

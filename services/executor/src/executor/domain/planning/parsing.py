@@ -1,7 +1,7 @@
 """The parsing of agents' answers. An unusable one raises an error that says what was expected."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ValidationError
@@ -13,6 +13,9 @@ from rota_contracts.messages.execution import DeliveryTarget, Goals, excerpt
 SUMMARY_LIMIT = 300
 """Characters of a summary that is taken from Markdown."""
 
+SHOWN = 200
+"""Characters of an attachment that can't be read, in a note."""
+
 
 class UnusableAnswer(ValueError):
     """The text is feedback to the agent: expected, got."""
@@ -20,11 +23,12 @@ class UnusableAnswer(ValueError):
 
 @dataclass(frozen=True)
 class Draft:
-    """The delivery's content before its body is stored."""
+    """The delivery's content before its body is stored. `notes`: on attachments that are left out."""
 
     summary: str
     body: str
     attachments: list[Attachment]
+    notes: list[str] = field(default_factory=list)
 
 
 def goals(text: str, *, lists: bool = True) -> Goals:
@@ -80,9 +84,10 @@ def report(text: str) -> str:
     return text.strip()
 
 
-def draft(text: str, *, plain: bool = False) -> Draft:
+def draft(text: str, *, plain: bool = False, last: bool = False) -> Draft:
     """`{"content": {"summary", "body", "attachments"}}`; the outer `content` may be missing. `plain`: Markdown alone is
-    a body, too, and its first lines are the summary."""
+    a body, too, and its first lines are the summary. `last`: attachments that can't be read are left out, because the
+    report counts."""
     found = extract_json(text)
     if isinstance(found, dict) and isinstance(found.get("content"), dict):
         found = found["content"]
@@ -96,13 +101,23 @@ def draft(text: str, *, plain: bool = False) -> Draft:
         raise UnusableAnswer("expected content.summary, one or two sentences, as a text: it is missing")
     if not isinstance(body, str) or not body.strip():
         raise UnusableAnswer("expected content.body, the whole report in markdown, as a text: it is missing")
-    try:
-        attachments = [Attachment.model_validate(each) for each in found.get("attachments") or []]
-    except (ValidationError, TypeError) as error:
-        raise UnusableAnswer(
-            f"expected attachments as a list of {{title, file: __rota.attachment://id}}: {error}"
-        ) from error
-    return Draft(summary.strip(), body, attachments)
+    attachments, notes = _attachments(found.get("attachments") or [], last=last)
+    return Draft(summary.strip(), body, attachments, notes)
+
+
+def _attachments(listed: object, *, last: bool) -> tuple[list[Attachment], list[str]]:
+    """Those that can be read, and notes on the others."""
+    read, notes = list[Attachment](), list[str]()
+    for each in listed if isinstance(listed, list) else [listed]:
+        try:
+            read.append(Attachment.model_validate(each))
+        except ValidationError as error:
+            got = excerpt(each, SHOWN)
+            if not last:
+                expected = "expected attachments as a list of {title, file: __rota.attachment://id}"
+                raise UnusableAnswer(f"{expected}, got {got}") from error
+            notes.append(f"delivery: an attachment is left out, it names no file of the team: {got}")
+    return read, notes
 
 
 def _of_markdown(text: str) -> Draft:

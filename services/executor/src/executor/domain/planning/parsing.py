@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from rota_common.json_text import extract_json
 from rota_contracts.messages.delivery import Attachment
 from rota_contracts.messages.execution import DeliveryTarget, Goals, excerpt
+from rota_contracts.model import Json
 
 SUMMARY_LIMIT = 300
 """Characters of a summary that is taken from Markdown."""
@@ -25,6 +26,7 @@ class Draft:
     summary: str
     body: str
     attachments: list[Attachment]
+    result: Json = None
 
 
 def goals(text: str, *, lists: bool = True) -> Goals:
@@ -81,8 +83,8 @@ def report(text: str) -> str:
 
 
 def draft(text: str, *, plain: bool = False) -> Draft:
-    """`{"content": {"summary", "body", "attachments"}}`; the outer `content` may be missing. `plain`: Markdown alone is
-    a body, too, and its first lines are the summary."""
+    """`{"content": {"summary", "body", "attachments", "result"}}`; the outer `content` may be missing. `plain`:
+    Markdown alone is a body, too, and its first lines are the summary."""
     found = extract_json(text)
     if isinstance(found, dict) and isinstance(found.get("content"), dict):
         found = found["content"]
@@ -102,7 +104,7 @@ def draft(text: str, *, plain: bool = False) -> Draft:
         raise UnusableAnswer(
             f"expected attachments as a list of {{title, file: __rota.attachment://id}}: {error}"
         ) from error
-    return Draft(summary.strip(), body, attachments)
+    return Draft(summary.strip(), body, attachments, found.get("result"))
 
 
 def _of_markdown(text: str) -> Draft:

@@ -90,9 +90,9 @@ async def test_a_run_without_a_result_that_fits_fails_and_says_why(answer: str, 
     assert (run.execution.status, run.execution.content) == (ExecStatus.FAILED, None)
     assert reason in (run.execution.error or "")
     assert (run.execution.error or "").endswith("(3 attempts)")
-    told = failure_request(run)
-    assert told is not None
-    assert (told.context.failed, told.content.result, told.content.body.inline) == (True, None, run.execution.error)
+    failure = failure_request(run)
+    assert failure is not None
+    assert (failure.context.failed, failure.content.result, failure.content.body.inline) == (True, None, run.execution.error)
 
 
 async def test_a_plain_request_is_written_up_where_there_is_a_form() -> None:

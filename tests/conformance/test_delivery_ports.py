@@ -47,7 +47,13 @@ def delivery(request_id: str = "r1", *, due_at: datetime | None = NOON, member: 
     }
     given = {
         "request_id": request_id,
-        "content": {"summary": "s", "body": {"inline": "b"}, "attachments": [{"title": "t", "file": "__a.b://c"}]},
+        "content": {
+            "summary": "s",
+            "body": {"inline": "b"},
+            "attachments": [{"title": "t", "file": "__a.b://c"}],
+            "result": {"$set": {"a.b": [1, 1.5, None]}},
+            "tasks": [{"id": "t1", "description": "d", "status": "completed", "output": {"$x": 1}}],
+        },
         "context": {"team_id": "acme", "member_id": member, "execution_id": "e1", "trigger_type": "clock"},
         "mode": "standard",
         "created_at": NOON,
@@ -60,7 +66,8 @@ def delivery(request_id: str = "r1", *, due_at: datetime | None = NOON, member: 
 
 
 def without_body(whole: Delivery) -> Delivery:
-    return whole.model_copy(update={"content": whole.content.model_copy(update={"body": Text(inline="")})})
+    left_out = {"body": Text(inline=""), "result": None, "tasks": []}
+    return whole.model_copy(update={"content": whole.content.model_copy(update=left_out)})
 
 
 async def test_a_delivery_is_found_as_it_was_stored(deliveries: DeliveryStore) -> None:

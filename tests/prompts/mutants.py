@@ -27,7 +27,7 @@ SECTIONS: dict[ModuleType, tuple[str, ...]] = {
 TEXTS: dict[ModuleType, tuple[str, ...]] = {
     identity: ("SAFETY", "TAGS", "DUTY", "KEPT"),
     means: ("DISPATCH",),
-    forms: ("JSON", "NOTHING", "GOALS", "TASKS", "RUN", "DELIVERY", "ATTACHMENTS", "INSPIRATION"),
+    forms: ("JSON", "NOTHING", "GOALS", "TASKS", "RUN", "DELIVERY", "ATTACHMENTS", "RESULT", "INSPIRATION"),
     context_files: ("MANDATORY",),
     compaction: ("INSTRUCTION", "SYSTEM"),
     of_validator: ("JUDGE", "ANSWER", "REPLY"),

@@ -11,7 +11,7 @@ from typing import Any
 
 from services.executor.tests.fixtures import at, new_run
 from services.executor.tests.harness import NOTE, StepHarness, calls
-from services.executor.tests.prompt_kinds import LOOKS_UP, run_at, run_at_task, run_of_a_plain
+from services.executor.tests.prompt_kinds import LOOKS_UP, run_at, run_at_task, run_of_a_plain, with_form
 
 from executor.adapters.in_memory import InMemoryCalls, ScriptedModel
 from executor.adapters.in_memory_runs import InMemoryRuns
@@ -185,6 +185,7 @@ QUESTIONS: dict[str, Callable[[Asker], Awaitable[None]]] = {
     "run_of_a_single_duty": lambda ask: ask.step(run_of_a_plain("event")),
     "summary": lambda ask: ask.sum_up(run_at_task(), ROUND),
     "delivery": lambda ask: ask.step(run_at(Phase.DELIVERY, "human")),
+    "delivery_in_a_form": lambda ask: ask.step(with_form(run_at(Phase.DELIVERY, "human"))),
     "validation": lambda ask: ask.call(_validation()),
     "validation_of_a_last_turn": lambda ask: ask.call(_validation(turn=3)),
     "validation_by_a_folder": lambda ask: ask.call(_validation(agent="ada")),

@@ -101,6 +101,15 @@ async def test_the_body_is_the_content_and_its_context(outgoing: Any) -> None:  
     }
 
 
+async def test_the_body_has_what_programs_were_promised(outgoing: Any) -> None:
+    receiver = Receiver()
+    task = {"id": "t1", "description": "Sort it", "status": "completed", "output": {"queue": 7}, "truncated": False}
+    content = {"summary": "A bug", "body": {"inline": "x"}, "result": {"category": "bug"}, "tasks": [task]}
+    await receiver.get(outgoing(content=DeliveryContent.model_validate(content)))
+    data = json.loads(receiver.request.content)["data"]
+    assert (data["result"], data["tasks"]) == ({"category": "bug"}, [task])
+
+
 async def test_the_body_names_the_event_that_the_result_answers(outgoing: Any) -> None:
     receiver, made = Receiver(), outgoing()
     event = EventOrigin(source="leads", type="lead.created", id="evt-1")

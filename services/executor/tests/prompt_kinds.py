@@ -20,6 +20,7 @@ from rota_contracts.messages.run_history import Intervention
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import Message
 from rota_contracts.robots.clock import clock_context
+from rota_contracts.robots.preferences import DeliveryPreferences
 from rota_contracts.robots.robot import Phase
 
 ROBOT = a_robot(
@@ -67,6 +68,13 @@ def run_at(phase: Phase, type: str) -> Run:
         ]
         run = run.with_execution(results=results)
     return run
+
+
+def with_form(run: Run) -> Run:
+    """The run of a robot whose owner has set a form of results."""
+    delivery = DeliveryPreferences.model_validate({"schema": {"type": "object", **SCHEMA}})
+    config = run.robot.robot_config.model_copy(update={"delivery": delivery})
+    return run.model_copy(update={"robot": run.robot.model_copy(update={"robot_config": config})})
 
 
 def phase(phase: Phase, type: str) -> list[Message]:

@@ -115,7 +115,7 @@ def test_a_summary_is_asked_for_in_the_documents_words() -> None:  # ME-08
 @pytest.mark.parametrize("kind", ["goals", "tasks", "delivery"])
 @pytest.mark.parametrize("flag", [True, False])
 def test_a_schema_has_the_fields_of_its_form(kind: str, flag: bool) -> None:
-    given = {"asked": flag, "files": flag}
+    given: dict[str, Any] = {"asked": flag, "files": flag, "result": {"type": "object"} if flag else None}
     said = re.findall(r"^ *- (\w+): ", forms.form(kind, **given), re.MULTILINE)
     named = {"title", "file"} & {*names(schemas.schema(kind, **given))}  # of each attachment, within a line
     assert {*names(schemas.schema(kind, **given))} - named - {"type", "path", "value"} == {*said}

@@ -76,6 +76,15 @@ async def test_a_server_that_takes_no_schema_is_asked_again_without_and_remember
     assert ["response_format" in asked.body for asked in server.asked] == [True, False, False]
 
 
+async def test_a_refused_form_of_one_robots_owner_is_left_out_for_that_call_alone(server: OpenAIServer) -> None:
+    refused = Reply(400, "Invalid schema for response_format 'answer'")
+    server.script = lambda asked: refused if "own" in str(asked.body.get("response_format")) else ANSWER
+    model, given = LitellmModel(), prompt("openai", "m", server.url, json=True)
+    own = dataclasses.replace(given, own_form=True, schema={"type": "object", "title": "own"})
+    assert [await _answered(model, each) for each in (own, given)] == [ANSWER, ANSWER]
+    assert ["response_format" in asked.body for asked in server.asked] == [True, False, True]
+
+
 async def _answered(model: LitellmModel, given: Prompt) -> str:
     """A kept connection that the server has closed meanwhile is a failure that passes, as for a run."""
     try:

@@ -25,12 +25,30 @@ class Attachment(Part):
     file: str = Field(pattern=r"^__[A-Za-z0-9_.-]+://.+$")
 
 
+class DeliveredTask(Part):
+    """A task of the run that a result comes of."""
+
+    id: str
+    description: str = Field(description="its beginning")
+    status: str = Field(description="as in the execution: completed, failed or skipped; pending if it wasn't begun")
+    output: Json = Field(
+        default=None, description="of a completed one: JSON where it is JSON, else text; null: it isn't completed"
+    )
+    truncated: bool = Field(default=False, description="the output is the beginning of a longer one, as text")
+
+
 class DeliveryContent(Part):
     """The content of a delivery, written by the delivery agent."""
 
     summary: str = Field(description="one or two sentences")
     body: Text = Field(description="the whole report, markdown")
     attachments: list[Attachment] = []
+    result: dict[str, Json] | None = Field(
+        default=None, description="the result for programs, in the form of the robot's delivery.schema, if it has one"
+    )
+    tasks: list[DeliveredTask] = Field(
+        default=[], description="in delivery.requested and delivery.completed alone, if delivery.include names them"
+    )
 
 
 class EventOrigin(Part):

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import (
     AfterValidator,
     AliasChoices,
+    ConfigDict,
     Field,
     HttpUrl,
     TypeAdapter,
@@ -116,8 +117,20 @@ class RunEnd(StrEnum):
     FAILED = "failed"
 
 
+class ResultPart(StrEnum):
+    """What a result carries beside its content, where its owner wants it."""
+
+    TASKS = "tasks"
+
+
+BESIDE = ("on", "schema", "include")
+"""Fields that stand beside the targets, in the short form as in the long one."""
+
+
 class DeliveryPreferences(Part):
     """`{preferences: {…}}`; the short form `{type, opts}` is accepted and converted."""
+
+    model_config = ConfigDict(serialize_by_alias=True)
 
     preferences: Channels = Field(default=Channels(), description="the long form: channels with their targets")
     on: list[RunEnd] = Field(
@@ -125,18 +138,31 @@ class DeliveryPreferences(Part):
         max_length=2,
         description="completed: a result is delivered; failed: why a run failed goes to the same targets",
     )
+    result_schema: dict[str, Json] | None = Field(
+        default=None,
+        alias="schema",
+        description="a JSON Schema (2020-12) of type object: each result has an object of this form, for programs; "
+        "without one the run fails",
+    )
+    include: list[ResultPart] = Field(
+        default=[],
+        max_length=1,
+        description="tasks: the result lists the run's tasks with their outputs, the long ones cut",
+    )
 
     @model_validator(mode="before")
     @classmethod
     def _short_form(cls, raw: Any) -> Any:
         if isinstance(raw, dict) and "type" in raw:
-            kind, unknown = raw["type"], [str(key) for key in raw if key not in ("type", "opts", "on")]
+            kind, unknown = raw["type"], [str(key) for key in raw if key not in ("type", "opts", *BESIDE)]
             if kind not in tuple(Channels.model_fields):
                 raise ValueError(f"expected type email, webhook, process or notify, not {kind!r}")
             if unknown:
-                raise ValueError(f"expected only type, opts and on in the short form, not also {', '.join(unknown)}")
-            ends = {"on": raw["on"]} if "on" in raw else {}
-            return {"preferences": {kind: {"enabled": True, "targets": [raw.get("opts") or {}]}}} | ends
+                raise ValueError(
+                    f"expected only type, opts, {', '.join(BESIDE)} in the short form, not also {', '.join(unknown)}"
+                )
+            beside = {name: raw[name] for name in BESIDE if name in raw}
+            return {"preferences": {kind: {"enabled": True, "targets": [raw.get("opts") or {}]}}} | beside
         return raw
 
     def event_values(self, data: Json) -> dict[str, str]:

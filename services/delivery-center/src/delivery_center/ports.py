@@ -108,8 +108,8 @@ class Deliveries(Protocol):
 
 
 class DeliveryLog(Protocol):
-    """The deliveries of all teams, to be read. The body of their contents is left out, except by `find` and
-    `replayable`."""
+    """The deliveries of all teams, to be read. Body, result and tasks of their contents are left out, except
+    by `find` and `replayable`."""
 
     async def find(self, request_id: str) -> Delivery | None: ...
 

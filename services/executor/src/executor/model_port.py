@@ -17,6 +17,7 @@ class Prompt:
     """One call of a model, which may answer with calls of `tools`. `step_id` is the same whenever this very call is
     repeated. `facts`: the messages' content as data, which only rehearsal reads. `on_text`: gets the text bit by bit
     as it is written, of connectors that stream. `schema`: the answer's, as a JSON Schema, for connectors that take it.
+    `own_form`: a robot's owner wrote a part of it, so that its refusal says nothing about others.
     """
 
     messages: Sequence[Message]
@@ -28,6 +29,7 @@ class Prompt:
     tools: Sequence[Tool] = ()
     on_text: OnText | None = None
     schema: Mapping[str, Any] | None = None
+    own_form: bool = False
 
 
 class Model(Protocol):

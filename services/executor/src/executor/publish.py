@@ -12,7 +12,7 @@ from executor.domain import activities
 from executor.domain.activities import Seen
 from executor.domain.calls.asked import AskedCall
 from executor.domain.conversation.messages import Texts
-from executor.domain.delivery_request import delivery_request, failure_request
+from executor.domain.delivery_request import NO_TEXTS, delivery_request, failure_request
 from executor.domain.outcomes import Outcome, StepDelayed, StepFailed
 from executor.domain.phases import lesson_scope
 from executor.domain.run import Run, Signal
@@ -51,7 +51,6 @@ MATERIAL_LIMIT = 20_000
 QUARANTINED = 20
 """Results in quarantine that the end of a run names."""
 
-NO_TEXTS: Texts = {}
 LOG = logger(service="executor")
 
 
@@ -156,7 +155,8 @@ class EventPublisher:
                     run, catalog.VALIDATION_REQUESTED, request, step=question.validation_id, again=again
                 )
             case RequestDelivery(request_id):
-                await self._publish(run, catalog.DELIVERY_REQUESTED, delivery_request(run, request_id), again=again)
+                delivery = delivery_request(run, request_id, await self._earlier(run))
+                await self._publish(run, catalog.DELIVERY_REQUESTED, delivery, again=again)
             case RequestLearning():
                 request_learning = await self._learning_request(run)
                 await self._publish(run, catalog.LEARNING_REQUESTED, request_learning, again=again)

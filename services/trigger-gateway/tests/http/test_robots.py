@@ -197,6 +197,30 @@ async def test_targets_that_can_never_work_are_refused_when_they_are_written(emp
     assert "at most 100 targets in all channels together, not 101" in refused.text
 
 
+async def test_a_form_of_results_that_none_can_have_is_refused_and_another_is_read_as_it_was_written(
+    empty: Gateway,
+) -> None:
+    body, hook = robot(), {"type": "webhook", "opts": {"url": "https://a.example"}}
+    for schema, reason in (
+        (
+            {"type": "object", "properties": {"a": {"$ref": "https://b.example"}}},
+            "nothing is fetched, put it into $defs",
+        ),
+        ({"type": "object", "description": "x" * 20_000}, "at most 16,384 bytes"),
+        ({"type": "objekt"}, "expected type: object at the top of the schema, not 'objekt'"),
+    ):
+        body["robot_config"]["delivery"] = hook | {"schema": schema}
+        refused = await empty.call("POST", ROBOTS, json=body)
+        assert (refused.status_code, set(fields_of(refused))) == (422, {"robot_config.delivery.schema"})
+        assert reason in refused.text
+    fine = {"type": "object", "properties": {"category": {"enum": ["bug"]}}}
+    body["robot_config"]["delivery"] = hook | {"schema": fine, "include": ["tasks"]}
+    made = await empty.call("POST", ROBOTS, json=body)
+    read = (await empty.call("GET", f"{ROBOTS}/{made.json()['member_id']}")).json()["robot_config"]["delivery"]
+    assert (read["schema"], read["include"]) == (fine, ["tasks"])
+    assert read["preferences"]["webhook"]["targets"][0]["url"] == "https://a.example"
+
+
 def test_a_stored_robot_with_a_target_that_is_refused_today_can_still_be_read_and_changed() -> None:
     delivery = {"type": "email", "opts": {"to": ["no address"]}}
     stored = robot() | {"team_id": "acme", "robot_email": "no address"}

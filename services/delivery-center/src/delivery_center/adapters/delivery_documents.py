@@ -6,11 +6,15 @@ from typing import Any
 from delivery_center.domain.delivery import Attempt, Delivery, Target
 from rota_common.stores.mongo import Document
 
+FROM_OUTSIDE = ("result", "tasks")
+"""Parts of the content that hold JSON of any form."""
+
 
 def document_of(delivery: Delivery) -> Document:
     document = delivery.model_dump(mode="json", exclude={"request_id", "targets", "due_at"})
     instants: Document = {"created_at": delivery.created_at, "accepted_at": delivery.accepted_at}
-    return {"_id": delivery.request_id, **document, **instants, **changing(delivery)}
+    content = document["content"] | {name: _text(document["content"][name]) for name in FROM_OUTSIDE}
+    return {"_id": delivery.request_id, **document, "content": content, **instants, **changing(delivery)}
 
 
 def changing(delivery: Delivery) -> Document:
@@ -41,9 +45,10 @@ def _attempt_document(attempt: Attempt) -> Document:
 
 
 def delivery_of(document: Document) -> Delivery:
-    """The body of the content is empty if the projection left it out."""
+    """What the projection left out of the content is empty."""
     targets = [_target(target) for target in document["targets"]]
     content = {"body": {"inline": ""}} | document["content"]
+    content |= {name: json.loads(content[name]) for name in FROM_OUTSIDE if name in content}
     return Delivery.model_validate(document | {"request_id": document["_id"], "targets": targets, "content": content})
 
 

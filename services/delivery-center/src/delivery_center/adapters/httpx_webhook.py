@@ -172,14 +172,11 @@ def _notice(notice: NoticeRequestedV1) -> dict[str, Any]:
 
 
 def _result(outgoing: OutgoingMessage) -> dict[str, Any]:
-    content = outgoing.content
     context = outgoing.context
     absent = {name for name in RARE if not getattr(context, name)}
     data: dict[str, Any] = {
         "request_id": outgoing.request_id,
-        "summary": content.summary,
-        "body": outgoing.body,
-        "attachments": [each.as_json() for each in outgoing.attachments],
+        **outgoing.for_programs(),
         "context": context.model_dump(mode="json", exclude={"event", *absent}),
     }
     if context.event is not None:

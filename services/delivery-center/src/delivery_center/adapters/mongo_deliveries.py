@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
-from delivery_center.adapters.delivery_documents import changing, delivery_of, document_of
+from delivery_center.adapters.delivery_documents import FROM_OUTSIDE, changing, delivery_of, document_of
 from delivery_center.domain.delivery import Delivery
 from rota_common.errors import Unreadable
 from rota_common.page_cursor import PageCursor
@@ -29,7 +29,7 @@ CLAIM_ENDED: Document = {
 }
 """A claim whose owner has died, by the database's clock."""
 
-NO_BODY = {"content.body": 0}
+NO_BODY = {f"content.{name}": 0 for name in ("body", *FROM_OUTSIDE)}
 KEPT_FOR = timedelta(days=90)
 NEWEST = [("created_at", -1), ("_id", -1)]
 OLDEST = [("created_at", 1), ("_id", 1)]

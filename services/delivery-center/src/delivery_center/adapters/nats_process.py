@@ -52,12 +52,7 @@ class NatsProcess:
 
 
 def _request(target: ProcessTarget, outgoing: OutgoingMessage) -> bytes:
-    delivery = {
-        "summary": outgoing.content.summary,
-        "body": outgoing.body,
-        "attachments": [each.as_json() for each in outgoing.attachments],
-        "context": outgoing.context.model_dump(mode="json"),
-    }
+    delivery = {**outgoing.for_programs(), "context": outgoing.context.model_dump(mode="json")}
     request = {"args": target.args, "delivery": delivery, "delivery_id": outgoing.delivery_id}
     return json.dumps(request, ensure_ascii=False).encode()
 

@@ -74,7 +74,8 @@ def of_first_attempts(delivery: Delivery) -> list[Fact]:
     )
     if all(result.final for result in results):
         facts.append(_settled(delivery, results, since=at))
-    accepted = DeliveryAcceptedV1(**owner, execution_id=context.execution_id, result=outcome)
+    known = _known_to_the_run(outcome)
+    accepted = DeliveryAcceptedV1(**owner, execution_id=context.execution_id, result=known)
     return [*facts, Fact(DELIVERY_ACCEPTED, accepted, since=at)]
 
 
@@ -102,8 +103,13 @@ def rejection(request: DeliveryRequestedV1, reason: str) -> DeliveryAcceptedV1:
         member_id=request.member_id,
         request_id=request.request_id,
         execution_id=request.context.execution_id,
-        result=result,
+        result=_known_to_the_run(result),
     )
+
+
+def _known_to_the_run(outcome: DeliveryResult) -> DeliveryResult:
+    """Without its tasks, which are the run's own."""
+    return outcome.model_copy(update={"content": outcome.content.model_copy(update={"tasks": []})})
 
 
 def result_of(target: Target) -> ChannelResult:

@@ -46,3 +46,16 @@ class OutgoingMessage:
     attachments: tuple[ResolvedAttachment, ...] = ()
     replay_of: str | None = None
     notice: NoticeRequestedV1 | None = None
+
+    def for_programs(self) -> dict[str, Any]:
+        """The content of a result, as webhooks and processes get it; what its owner didn't ask for isn't there."""
+        content: dict[str, Any] = {
+            "summary": self.content.summary,
+            "body": self.body,
+            "attachments": [each.as_json() for each in self.attachments],
+        }
+        if self.content.result is not None:
+            content["result"] = self.content.result
+        if self.content.tasks:
+            content["tasks"] = [task.model_dump(mode="json") for task in self.content.tasks]
+        return content

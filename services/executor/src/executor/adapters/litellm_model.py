@@ -4,6 +4,7 @@ import asyncio
 import importlib
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from time import monotonic
 from typing import Any
 
@@ -72,8 +73,9 @@ class LitellmModel:
                 answer = await self._litellm.acompletion(**request)
         except Exception as error:  # litellm's errors are sorted by `_named`, and a bug is raised again there
             if FORM in request and any(word in str(error) for word in FORMS):  # some servers call it a bug of theirs
-                self._formless.add((connector.host, connector.model))
-                return await self.complete(prompt)
+                if not prompt.own_form:
+                    self._formless.add((connector.host, connector.model))
+                return await self.complete(replace(prompt, schema=None))
             raise self._named(error, prompt) from error
         if not answer.choices:
             return ModelReply(call=_call_of(answer, connector, monotonic() - began))

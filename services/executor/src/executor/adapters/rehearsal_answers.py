@@ -5,6 +5,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from executor.adapters.schema_examples import example
 from executor.domain.conversation.chat import ModelReply, ToolCall
 
 MAX_AGENTS, MAX_TOOLS, MAX_PROCESSES = 3, 2, 2
@@ -114,7 +115,8 @@ def _content(facts: dict[str, Any]) -> dict[str, Any]:
     body = [f"## {facts['role']}", "", f"**{facts['about']}** scored {score}/100.", "", "### Tasks", *lines]
     if known:
         body += ["", "### Known from earlier runs", *known]
-    return {"summary": f"{heat} ({score}/100): {facts['about']}", "body": "\n".join(body), "attachments": []}
+    content = {"summary": f"{heat} ({score}/100): {facts['about']}", "body": "\n".join(body), "attachments": []}
+    return content | ({"result": example(schema)} if (schema := facts.get("schema")) else {})
 
 
 def _lessons(facts: dict[str, Any]) -> list[dict[str, str]]:

@@ -8,6 +8,7 @@ from executor.domain.planning.resources import assistants
 from executor.domain.run import Run
 from executor.domain.situation.wording import about
 from rota_contracts.messages.execution import Task
+from rota_contracts.robots.robot import Phase
 
 
 def facts(run: Run, kind: str, *, task: Task | None = None, tools: Sequence[Tool] = ()) -> dict[str, Any]:
@@ -37,6 +38,8 @@ def facts(run: Run, kind: str, *, task: Task | None = None, tools: Sequence[Tool
     }
     if run.surroundings is not None:
         found["pending"] = run.surroundings.pending
+    if kind == Phase.DELIVERY and (schema := run.robot.robot_config.delivery.result_schema) is not None:
+        found["schema"] = schema
     if task is not None:
         found |= {"agent": task.executor_id, "task": task.description}
     return found

@@ -232,9 +232,10 @@ def schema_of(run: Run, phase: Phase, texts: Texts) -> Mapping[str, Any] | None:
     return schemas.schema(str(phase), **_of_form(run, phase, texts))
 
 
-def _of_form(run: Run, phase: Phase, texts: Texts) -> dict[str, bool]:
-    asked = run.execution.trigger.type is TriggerType.HUMAN
-    return {"asked": asked, "files": phase is Phase.DELIVERY and bool(given.files(run, texts))}
+def _of_form(run: Run, phase: Phase, texts: Texts) -> dict[str, Any]:
+    asked, delivers = run.execution.trigger.type is TriggerType.HUMAN, phase is Phase.DELIVERY
+    files, result = delivers and bool(given.files(run, texts)), run.robot.robot_config.delivery.result_schema
+    return {"asked": asked, "files": files, "result": result if delivers else None}
 
 
 def _tail(run: Run, frame: Frame, model: str, task: Task | None = None, *, framed: bool = True) -> str:

@@ -180,7 +180,10 @@ class StepRunner:
         media = await self._with_media(run, messages, connector, phase)
         known = facts(run, phase, tools=tools)
         form = schema_of(run, phase, texts) if self.agents.is_built_in(agent) else None
-        prompt = Prompt(media.messages, connector, agent.timeout, step.step_id, agent.options, known, schema=form)
+        own = phase is Phase.DELIVERY and run.robot.robot_config.delivery.result_schema is not None
+        prompt = Prompt(
+            media.messages, connector, agent.timeout, step.step_id, agent.options, known, schema=form, own_form=own
+        )
         asked = await InWindow(run, step, model, connector, self.hooks).ask(prompt, mark=phase_frame(run, phase).mark)
         if not isinstance(asked, tuple):
             return StepResult(asked)

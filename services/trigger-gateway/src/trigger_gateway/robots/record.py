@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
+from rota_common.json_schema import UnusableSchema, check_schema
 from rota_common.redaction import REDACTED
 from rota_common.shown import shown_url
 from rota_contracts import json_values
@@ -109,7 +110,7 @@ def definition(raw: Mapping[str, Any], *, written: Collection[str] | None = None
         raise Invalid("too_large", f"expected a definition of at most {DEFINITION_LIMIT} bytes, not {size}")
     wrong = _wrong_changes(parsed)
     if "robot_config" in written:
-        wrong += _wrong_targets(parsed)
+        wrong += _wrong_targets(parsed) + _wrong_schema(parsed)
     if "robot_email" in written and parsed.robot_email and (problem := address_problem(parsed.robot_email)):
         wrong.append(FieldProblem("robot_email", problem))
     if wrong:
@@ -213,6 +214,17 @@ def _wrong_targets(parsed: RobotDefinition) -> list[FieldProblem]:
     """Delivery targets that can never work."""
     problems = target_problems(parsed.robot_config.delivery)
     return [FieldProblem(f"robot_config.delivery.{each.path}", each.message) for each in problems[:MOST_PROBLEMS]]
+
+
+def _wrong_schema(parsed: RobotDefinition) -> list[FieldProblem]:
+    """A form of results that no result can have."""
+    schema = parsed.robot_config.delivery.result_schema
+    try:
+        if schema is not None:
+            check_schema(schema)
+    except UnusableSchema as error:
+        return [FieldProblem("robot_config.delivery.schema", str(error))]
+    return []
 
 
 def _status(raw: Any) -> RobotStatus:

@@ -1,5 +1,10 @@
 """The forms of answers: fields with their types and limits, in words that can't be taken for an answer."""
 
+from collections.abc import Mapping
+from typing import Any
+
+from rota_contracts.json_values import compact
+
 JSON = "Your answer is one JSON object and nothing else: no text around it, no fence. Its fields:"
 
 NOTHING = "- nothing_to_do: string, one sentence. In place of content, if nothing is worth doing now: the reason."
@@ -29,6 +34,9 @@ DELIVERY = f"""- content: object, required. Its fields:
 ATTACHMENTS = """  - attachments: array of objects, optional. The fields of each: title (string); file (string,
     one of the names in <files>, letter by letter)."""
 
+RESULT = """  - result: object, required, at most 16 kB. The result for programs, by the JSON Schema that follows. Its
+    values are what was found, and never made up:"""
+
 INSPIRATION = """Your answer is markdown with these six sections, in this order:
 - `## Summary`: in two or three sentences, what matters now.
 - `## Highlights`: what has changed or happened, each item marked [High], [Medium] or [Low].
@@ -39,10 +47,11 @@ INSPIRATION = """Your answer is markdown with these six sections, in this order:
 Write "none known" where you know nothing."""
 
 
-def form(kind: str, *, asked: bool = False, files: bool = False) -> str:
+def form(kind: str, *, asked: bool = False, files: bool = False, result: Mapping[str, Any] | None = None) -> str:
     """The form of this kind's answer; empty where the question itself has it.
 
-    `asked`: a person wants something, so that there is something to do. `files`: some can be attached.
+    `asked`: a person wants something, so that there is something to do. `files`: some can be attached. `result`: the
+    JSON Schema of a result for programs.
     """
     match kind:
         case "inspiration":
@@ -54,6 +63,7 @@ def form(kind: str, *, asked: bool = False, files: bool = False) -> str:
         case "run":
             return RUN
         case "delivery":
-            return "\n".join([JSON, DELIVERY, *([ATTACHMENTS] if files else [])])
+            own = [] if result is None else [RESULT, f"    {compact(result)}"]
+            return "\n".join([JSON, DELIVERY, *([ATTACHMENTS] if files else []), *own])
         case _:
             return ""

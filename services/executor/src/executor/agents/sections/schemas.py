@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from rota_common.json_schema import bare
+
 TEXT = {"type": "string"}
 ATTACHMENT = {"type": "object", "properties": {"title": TEXT, "file": TEXT}, "required": ["file"]}
 RULE = {"anyOf": [TEXT, {"type": "object", "properties": {"type": TEXT, "path": TEXT, "value": {}}}]}
@@ -21,7 +23,13 @@ TASK = {
 }
 
 
-def schema(kind: str, *, asked: bool = False, files: bool = False) -> Mapping[str, Any] | None:
+IN_ANSWER = "#/properties/content/properties/result"
+"""Where a robot's own schema stands in that of the whole answer."""
+
+
+def schema(
+    kind: str, *, asked: bool = False, files: bool = False, result: Mapping[str, Any] | None = None
+) -> Mapping[str, Any] | None:
     """The schema of this kind's answer; None where that is text. The arguments are those of `forms.form`."""
     match kind:
         case "goals":
@@ -30,10 +38,23 @@ def schema(kind: str, *, asked: bool = False, files: bool = False) -> Mapping[st
             return _object({"tasks": {"type": "array", "items": TASK}, "reason": TEXT}, "tasks")
         case "delivery":
             made = {"attachments": {"type": "array", "items": ATTACHMENT}} if files else {}
-            content = _object({"summary": TEXT, "body": TEXT} | made, "summary", "body")
+            own = {} if result is None else {"result": _moved(bare(result))}
+            content = _object({"summary": TEXT, "body": TEXT} | made | own, "summary", "body", *own)
             return _object({"content": content}, "content")
         case _:
             return None
+
+
+def _moved(part: Any) -> Any:
+    """With references that lead to the same schemas from its new place."""
+    if isinstance(part, list):
+        return [_moved(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    return {
+        key: f"{IN_ANSWER}{value[1:]}" if key == "$ref" and isinstance(value, str) else _moved(value)
+        for key, value in part.items()
+    }
 
 
 def _object(properties: Mapping[str, Any], *required: str) -> dict[str, Any]:

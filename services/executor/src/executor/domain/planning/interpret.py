@@ -27,6 +27,7 @@ from executor.domain.outcomes import (
 from executor.domain.planning import looks, parsing
 from executor.domain.planning.answer import LENGTH_LIMIT, Answer, answer_of
 from executor.domain.planning.own_question import ASK_AGAIN, PROBLEM, repeats
+from executor.domain.planning.own_result import fitting
 from executor.domain.planning.plan import nothing_to_do, plan
 from executor.domain.run import Run
 from executor.domain.situation.wording import given_input
@@ -153,16 +154,21 @@ def _phase(run: Run, phase: Phase, said: Answer, tools: Sequence[Tool], kept: La
 
 
 def _written(run: Run, said: Answer, kept: LargeTexts) -> Outcome:
-    last = said.version > 6 and is_last_attempt(run)
-    draft = parsing.draft(said.text, plain=said.version > 0, last=last)
+    schema, last = run.robot.robot_config.delivery.result_schema, said.version > 6 and is_last_attempt(run)
+    draft = parsing.draft(said.text, plain=said.version > 0 and schema is None, last=last)
     said.check_length(draft.summary + "".join(each.model_dump_json() for each in draft.attachments))
     body, silent = said.sendable(without_html(draft.body) if said.in_html else draft.body)
     if silent:
         return NothingToDo(SILENT)
     said.check_words(body)
     summary = said.readable(without_html(draft.summary) if said.in_html else draft.summary)
-    chosen = attachments(run, draft.attachments)
-    return Written(DeliveryContent(summary=summary, body=kept.text(body), attachments=chosen), draft.notes)
+    content = DeliveryContent(
+        summary=summary,
+        body=kept.text(body),
+        attachments=attachments(run, draft.attachments),
+        result=None if schema is None else fitting(draft.result, schema),
+    )
+    return Written(content, draft.notes)
 
 
 def room(run: Run) -> int:

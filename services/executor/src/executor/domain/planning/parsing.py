@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from rota_common.json_text import extract_json
 from rota_contracts.messages.delivery import Attachment
 from rota_contracts.messages.execution import DeliveryTarget, Goals, excerpt
+from rota_contracts.model import Json
 
 SUMMARY_LIMIT = 300
 """Characters of a summary that is taken from Markdown."""
@@ -29,6 +30,7 @@ class Draft:
     body: str
     attachments: list[Attachment]
     notes: list[str] = field(default_factory=list)
+    result: Json = None
 
 
 def goals(text: str, *, lists: bool = True) -> Goals:
@@ -85,9 +87,9 @@ def report(text: str) -> str:
 
 
 def draft(text: str, *, plain: bool = False, last: bool = False) -> Draft:
-    """`{"content": {"summary", "body", "attachments"}}`; the outer `content` may be missing. `plain`: Markdown alone is
-    a body, too, and its first lines are the summary. `last`: attachments that can't be read are left out, because the
-    report counts."""
+    """`{"content": {"summary", "body", "attachments", "result"}}`; the outer `content` may be missing. `plain`:
+    Markdown alone is a body, too, and its first lines are the summary. `last`: attachments that can't be read are left
+    out, because the report counts."""
     found = extract_json(text)
     if isinstance(found, dict) and isinstance(found.get("content"), dict):
         found = found["content"]
@@ -102,7 +104,7 @@ def draft(text: str, *, plain: bool = False, last: bool = False) -> Draft:
     if not isinstance(body, str) or not body.strip():
         raise UnusableAnswer("expected content.body, the whole report in markdown, as a text: it is missing")
     attachments, notes = _attachments(found.get("attachments") or [], last=last)
-    return Draft(summary.strip(), body, attachments, notes)
+    return Draft(summary.strip(), body, attachments, notes, found.get("result"))
 
 
 def _attachments(listed: object, *, last: bool) -> tuple[list[Attachment], list[str]]:

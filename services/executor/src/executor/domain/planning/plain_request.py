@@ -136,6 +136,7 @@ def _report(run: Run, texts: Texts) -> Written | NothingToDo | None:
         return NothingToDo(f"the agent has nothing to say ({MARK})")
     made = attachments(run, [])
     unknown = {*NAMED.findall(whole)} - {each.file for each in made}
-    if unknown or broken(whole):  # what can be attached, or said instead, is chosen
+    own = run.robot.robot_config.delivery.result_schema is not None
+    if unknown or own or broken(whole):  # what can be attached, filled in, or said instead, is chosen
         return None
     return Written(DeliveryContent(summary=summary_of(whole), body=results[0].output, attachments=made))

@@ -39,7 +39,7 @@ def real(
     mongo = Mongo.of(settings, "gateway")
     keys, sources, robots = MongoKeys(mongo.database), MongoSources(mongo.database), MongoRobots(mongo.database)
     rates, requests = MongoRateStore(mongo.database), MongoRequests(mongo.database, clock)
-    inbound = MongoInboundLog(mongo.database, service=service.name)
+    inbound = MongoInboundLog(mongo.database, service=service.name, limits=settings.post_limits)
     audit, members = MongoAuditLog(mongo.database), MongoMembers(mongo.database)
     files = MongoAttachmentRecords(mongo.database)
     secrets = MongoSecrets(mongo.database)

@@ -58,3 +58,26 @@ def test_an_event_is_shown_with_its_runs(gateway: Gateway, command: Command) -> 
     code, out, _ = command("events", "show", "leads", "evt/1")
     assert (code, "again 2 times" in out, "ann: rejected, execution e1" in out) == (0, True, True)
     assert gateway.requests[-1].url.raw_path.endswith(b"/events/leads/evt%2F1")
+
+
+def test_the_headers_and_the_body_of_a_post_are_printed_and_nothing_that_a_terminal_obeys(
+    gateway: Gateway, command: Command
+) -> None:
+    post = {"headers": {"user-agent": "a\x1b[2J"}, "body": '{"a": {"b": 1}}', "size": 15, "cut": False}
+    shown = REFUSED | {"source": "leads", "received_at": TAKEN["at"], "repeats": 0, "request_id": "r1"}
+    gateway.responses["/events/leads/r1"] = shown | {"post": post}
+    code, out, _ = command("events", "show", "leads", "r1")
+    assert (code, "bad_signature no_match: no signature is right, request r1" in out) == (0, True)
+    assert "no robot wanted it" not in out
+    assert '    user-agent: a\ufffd[2J\n  body, 15 bytes:\n    {\n      "a": {\n        "b": 1\n' in out
+    assert json.loads(command("events", "show", "leads", "r1", "--json")[1])["post"] == post
+    gateway.responses["/events/leads/r1"] = shown | {"post": post | {"body": "{\x1b", "cut": True}}
+    assert "of which this is the beginning:\n    {\ufffd\n" in command("events", "show", "leads", "r1")[1]
+    gateway.responses["/events/leads/r1"] = shown | {"post": None, "no_post": "for admins alone"}
+    assert "  for admins alone\n" in command("events", "show", "leads", "r1")[1]
+
+
+def test_a_refused_post_without_an_id_is_listed_by_its_request(gateway: Gateway, command: Command) -> None:
+    log(gateway)
+    gateway.responses["/sources/issues/log"] = {"lines": [REFUSED | {"event_id": None, "request_id": "req-7"}]}
+    assert "req-7" in command("events", "--refused")[1]

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,9 +14,10 @@ from rota_common.errors import Transient
 from rota_common.stores.mongo import Mongo
 from trigger_gateway.adapters import in_memory_inbound_log
 from trigger_gateway.adapters.mongo_inbound_log import MongoInboundLog
-from trigger_gateway.webhooks.inbound_event import InboundEvent, StartedRun
+from trigger_gateway.webhooks.inbound_event import InboundEvent, SentPost, StartedRun
 from trigger_gateway.webhooks.inbound_log import REFUSALS_KEPT, LogEntry, Refusal, Status
 from trigger_gateway.webhooks.ports import InboundLog
+from trigger_gateway.webhooks.posts import BODY_KEPT, REFUSED_BODY_KEPT, KeptPost, PostLimits
 
 AT = now().replace(minute=0, second=0, microsecond=0)
 """Of today: MongoDB forgets what is older than 30 days."""
@@ -43,15 +45,109 @@ async def store(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: st
         await server.close()
 
 
+SHARE = 20_000
+"""Bytes of posts, and a sixteenth of it for refused ones."""
+
+
 @pytest.fixture
 async def log(store: Mongo | None) -> AsyncIterator[InboundLog]:
+    async with log_of(store, PostLimits()) as made:
+        yield made
+
+
+@pytest.fixture
+async def small(store: Mongo | None) -> AsyncIterator[InboundLog]:
+    async with log_of(store, PostLimits(bytes_per_team=SHARE)) as made:
+        yield made
+
+
+@asynccontextmanager
+async def log_of(store: Mongo | None, limits: PostLimits) -> AsyncIterator[InboundLog]:
     if store is None:
-        yield in_memory_inbound_log.InMemoryInboundLog()
+        yield in_memory_inbound_log.InMemoryInboundLog(limits)
     else:
-        made = MongoInboundLog(store.database, service="test")
+        made = MongoInboundLog(store.database, service="test", limits=limits)
         await made.prepare()
         yield made
         await made.flush()
+
+
+def sent(body: str = "{}", **headers: str) -> SentPost:
+    return SentPost(headers, body.encode())
+
+
+async def post_of(log: InboundLog, name: str, *, team: str = "acme") -> KeptPost | None:
+    line = await log.find(team, "leads", name)
+    return await log.post(team, line) if line else None
+
+
+async def test_the_first_post_of_an_event_is_kept_for_its_team(log: InboundLog) -> None:
+    await log.add(LogEntry(event(sent=sent('{"n": 1}', accept="*/*", authorization="Bearer x")), [RUN], "d1"))
+    assert await log.find("acme", "leads", "evt 1") is not None
+    await log.add(LogEntry(event(minutes=5, sent=sent('{"n": 2}')), [RUN], "d2"))
+    await log.add(LogEntry(event("evt 2"), [], "d3"))
+    kept = await post_of(log, "evt 1")
+    headers = {"accept": "*/*", "authorization": "[REDACTED]"}
+    assert kept == KeptPost("acme", AT, headers, b'{"n": 1}', 8)
+    assert await post_of(log, "evt 2") is None
+    line = await log.find("acme", "leads", "evt 1")
+    assert line is not None
+    assert await log.post("other", line) is None
+
+
+async def test_the_last_of_a_line_of_refused_posts_is_kept_and_found_by_its_event_or_its_request(
+    log: InboundLog,
+) -> None:
+    for number in range(3):
+        log.refused(refusal(event_id=f"e{number}", request_id=f"r{number}", sent=sent(f"{number}")))
+        await log.page("acme", "leads", page=1, page_size=1)
+    assert [kept.body if (kept := await post_of(log, name)) else None for name in ("e2", "r2", "e1")] == [
+        b"2",
+        b"2",
+        None,
+    ]
+    assert await log.find("acme", "other", "r2") is None
+    assert await log.find("other", "leads", "r2") is None
+    await log.add(LogEntry(event("e2", sent=sent("accepted")), [], "d"))
+    accepted = await post_of(log, "e2")
+    assert accepted is not None
+    assert accepted.body == b"accepted"
+
+
+async def test_a_long_body_is_cut_and_says_so_and_so_are_many_headers(log: InboundLog) -> None:
+    many = {f"x-{number}": "v" * 1000 for number in range(100)}
+    await log.add(LogEntry(event(sent=sent("x" * (BODY_KEPT + 1), **many)), [], "d"))
+    log.refused(refusal(event_id="refused", sent=sent("x" * BODY_KEPT)))
+    whole, refused = await post_of(log, "evt 1"), await post_of(log, "refused")
+    assert whole is not None
+    assert refused is not None
+    assert (len(whole.body), whole.size, whole.is_cut) == (BODY_KEPT, BODY_KEPT + 1, True)
+    assert (len(refused.body), refused.size, refused.is_cut) == (REFUSED_BODY_KEPT, BODY_KEPT, True)
+    assert sum(map(len, whole.headers.values())) < 10_000
+
+
+async def test_the_oldest_posts_of_a_team_go_beyond_its_share_and_nobody_elses(small: InboundLog) -> None:
+    other = replace(event("theirs"), team="other", sent=sent("theirs"))
+    await small.add(LogEntry(other, [], "d"))
+    log_lines = [event(f"e{number}", minutes=number, sent=sent("x" * 1000)) for number in range(50)]
+    for each in log_lines:
+        await small.add(LogEntry(each, [], "d"))
+        await small.find("acme", "leads", each.id)
+    kept = [each.id for each in log_lines if await post_of(small, each.id)]
+    assert kept == [f"e{number}" for number in range(50 - len(kept), 50)]
+    assert 15 <= len(kept) <= SHARE // 1000
+    assert await post_of(small, "theirs", team="other") is not None
+
+
+async def test_a_flood_of_refused_posts_removes_no_accepted_one(small: InboundLog) -> None:
+    await small.add(LogEntry(event(sent=sent("accepted")), [], "d"))
+    for minutes in range(30):
+        small.refused(refusal(minutes, request_id=f"r{minutes}", sent=sent("x" * 200)))
+        await small.find("acme", "leads", "evt 1")
+    kept = [minutes for minutes in range(30) if await post_of(small, f"r{minutes}")]
+    assert kept == list(range(30 - len(kept), 30))
+    assert 1 <= len(kept) <= SHARE // 16 // 200
+    assert await post_of(small, "evt 1") is not None
 
 
 async def test_an_event_is_recalled_by_its_body_in_its_own_source(log: InboundLog) -> None:

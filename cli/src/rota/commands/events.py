@@ -1,6 +1,7 @@
 """`rota events`: what came in by webhooks, and what became of it."""
 
 import asyncio
+import json as jsons
 from typing import Annotated, Any
 
 import typer
@@ -24,7 +25,7 @@ def listed(
 ) -> None:
     """List what came in, newest first: accepted events with their runs, and refused posts with the reason.
 
-    Posts of a minute that were refused for one reason are one line.
+    Posts of a minute that were refused for one reason are one line. One without an event's id has that of its request.
     """
     if context.invoked_subcommand is not None:
         return
@@ -41,10 +42,13 @@ def listed(
 @app.command(epilog="Example: `rota events show leads evt-1`")
 def show(
     source: Source,
-    event_id: Annotated[str, typer.Argument(help="The id that its sender gave it, as in `rota events`.")],
+    event_id: Annotated[str, typer.Argument(help="Its id, as in `rota events`.")],
     json: JsonFlag = False,
 ) -> None:
-    """Show an event and what became of it for each robot."""
+    """Show an event and what became of it for each robot; to admins its headers and body as well, while they are kept.
+
+    Of refused posts the last one is shown. Credentials are shown to nobody.
+    """
     found = with_api(lambda api: api.event(source, event_id))
     if json:
         say_json(found)
@@ -55,8 +59,35 @@ def show(
         say(f"  posted again {again} times, the last at {found['last_at']}")
     for run in found["triggers"]:
         say(f"  {run['member_id']}: {run['state']}, execution {run['execution_id']}")
-    if not found["triggers"]:
+    if reason := " ".join(filter(None, (found.get("reason"), found.get("cause")))):
+        say(f"  {reason}, request {found['request_id']}")
+    elif not found["triggers"]:
         say("  no robot wanted it: see the events that each robot subscribes to")
+    if post := found.get("post"):
+        _say_post(post)
+    elif why := found.get("no_post"):
+        say(f"  {why}")
+
+
+def _say_post(post: Json) -> None:
+    say("  headers:")
+    for name, value in post["headers"].items():
+        say(f"    {name}: {_printable(value)}")
+    say(f"  body, {post['size']} bytes{', of which this is the beginning' if post['cut'] else ''}:")
+    for line in _indented(post["body"]).splitlines():
+        say(f"    {_printable(line)}")
+
+
+def _indented(body: str) -> str:
+    try:
+        return jsons.dumps(jsons.loads(body), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return body
+
+
+def _printable(line: str) -> str:
+    """Without what a terminal would obey: anybody may have written it."""
+    return "".join(each if each.isprintable() or each == "\t" else "\ufffd" for each in line)
 
 
 async def _lines(api: Api, source: str, limit: int) -> list[Json]:
@@ -69,5 +100,5 @@ async def _lines(api: Api, source: str, limit: int) -> list[Json]:
 def _row(line: dict[str, Any]) -> tuple[object, ...]:
     runs = ", ".join(f"{run['member_id']} {run['execution_id']}" for run in line["triggers"])
     became = runs or " ".join(filter(None, (line["reason"], line["cause"]))) or "-"
-    what = (line[name] or "-" for name in ("source", "status", "count", "type", "event_id"))
-    return line["last_at"], *what, became
+    what = (line[name] or "-" for name in ("source", "status", "count", "type"))
+    return line["last_at"], *what, line["event_id"] or line.get("request_id") or "-", became

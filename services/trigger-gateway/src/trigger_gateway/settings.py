@@ -11,6 +11,7 @@ from rota_common.runtime.settings import ServiceSettings
 from rota_contracts.streams import MIB
 from trigger_gateway.runs.guard_input import GuardMode
 from trigger_gateway.teams.shares import Share, Shares
+from trigger_gateway.webhooks.posts import PostLimits
 
 DATABASES = ("gateway", "scheduler", "executor", "delivery", "learner", "memory")
 """Of all services, with the prefix."""
@@ -68,6 +69,12 @@ class Settings(ServiceSettings):
     )
     body_timeout: float = Field(default=30.0, gt=0, description="seconds within which a body must have arrived")
     audit_days: int = Field(default=400, ge=1, description="days that an entry of the audit trail is kept")
+    post_days: int = Field(
+        default=PostLimits.days, ge=0, description="days that headers and body of a webhook are kept; 0: none is kept"
+    )
+    post_bytes_per_team: int = Field(
+        default=PostLimits.bytes_per_team, ge=0, description="of all that are kept, the oldest go first; 0: no limit"
+    )
     rate_per_team: int = Field(default=12_000, ge=0, description="requests a minute with keys of one team; 0: no limit")
     failed_keys_per_address: int = Field(
         default=60, ge=0, description="requests a minute with an unknown key from one address; 0: no limit"
@@ -80,6 +87,10 @@ class Settings(ServiceSettings):
     attachments_per_team: int = Field(default=5000, ge=0, description="files that haven't expired")
     attachment_bytes_per_team: int = Field(default=256 * MIB, ge=0, description="of all these files")
     streams_per_team: int = Field(default=50, ge=0, description="live streams at one replica")
+
+    @property
+    def post_limits(self) -> PostLimits:
+        return PostLimits(self.post_days, self.post_bytes_per_team)
 
     @property
     def shares(self) -> Shares:

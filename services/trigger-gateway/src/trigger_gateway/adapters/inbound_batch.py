@@ -55,7 +55,7 @@ class Batch:
         key = entry_id(event.team, event.source, event.id)
         first = self.events.get(key)
         if first is None:
-            self.events[key] = replace(entry, event=replace(event, data={}))
+            self.events[key] = replace(entry, event=replace(event, data={}, sent=None))
             self._bodies.setdefault((event.team, event.source, entry.digest), key)
         else:
             more = [run for run in entry.runs if run not in first.runs]
@@ -69,7 +69,7 @@ class Batch:
         self._repeated(entry_id(event.team, event.source, event.id), Repeats(1, event.received_at))
 
     def refused(self, refusal: Refusal) -> None:
-        self._refused(refusal_id(refusal), Refusals(1, refusal.at, refusal))
+        self._refused(refusal_id(refusal), Refusals(1, refusal.at, replace(refusal, sent=None)))
 
     def take_over(self, later: "Batch") -> None:
         """Add the lines of a later batch."""

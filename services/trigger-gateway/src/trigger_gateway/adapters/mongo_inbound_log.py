@@ -9,9 +9,11 @@ from rota_common.errors import Transient
 from rota_common.runtime.logs import logger
 from rota_common.stores.mongo import OUTAGES, Database, Document
 from trigger_gateway.adapters.batched_lookup import PATIENCE_S, BatchedLookup
-from trigger_gateway.adapters.inbound_batch import Batch, entry_id
+from trigger_gateway.adapters.inbound_batch import Batch, entry_id, refusal_id
+from trigger_gateway.adapters.mongo_posts import MongoPosts
 from trigger_gateway.webhooks.inbound_event import InboundEvent, StartedRun
 from trigger_gateway.webhooks.inbound_log import REFUSALS_KEPT, LogEntry, LogLine, Refusal, Status
+from trigger_gateway.webhooks.posts import KeptPost, PostLimits, accepted_post, refused_post
 
 KEPT_S = int(timedelta(days=30).total_seconds())
 WAITING_LIMIT = 10_000
@@ -19,6 +21,7 @@ GATHER_S = 0.05
 """A write for each event would take as much of the machine as the rest of the webhook."""
 
 AGAIN_S = 1.0
+DEFAULTS = PostLimits()
 AWAY: tuple[type[Exception], ...] = (TimeoutError, *OUTAGES)
 LOOKS_S = (0.02, 0.05, 0.1, 0.2, 0.4)
 """Pauses between look-ups of an entry that another replica is just writing."""
@@ -27,11 +30,12 @@ LOOKS_S = (0.02, 0.05, 0.1, 0.2, 0.4)
 class MongoInboundLog:
     """Lines are buffered and retried while MongoDB is away, up to `WAITING_LIMIT`."""
 
-    def __init__(self, database: Database, *, service: str) -> None:
+    def __init__(self, database: Database, *, service: str, limits: PostLimits = DEFAULTS) -> None:
         self._inbound, self._refused = database["inbound"], database["refused"]
         self._waiting, self._written = Batch(), Batch()
         self._writer: asyncio.Task[None] | None = None
         self._lookup = BatchedLookup(self._inbound)
+        self._posts = MongoPosts(database, limits, service=service)
         self._log = logger(service=service)
 
     async def prepare(self) -> None:
@@ -40,10 +44,14 @@ class MongoInboundLog:
             await collection.create_index([("team", 1), ("source", 1), ("received_at", -1), ("_id", -1)])
         await self._inbound.create_index([("team", 1), ("source", 1), ("digest", 1), ("received_at", 1)])
         await self._inbound.create_index("woken.trigger_id", sparse=True)
+        await self._posts.prepare()
 
     async def add(self, entry: LogEntry) -> None:
         if self._has_room():
             self._waiting.add(entry)
+            event = entry.event
+            if post := accepted_post(event):
+                self._posts.take(entry_id(event.team, event.source, event.id), post)
 
     def repeated(self, event: InboundEvent) -> None:
         if self._has_room():
@@ -52,6 +60,8 @@ class MongoInboundLog:
     def refused(self, refusal: Refusal) -> None:
         if self._has_room():
             self._waiting.refused(refusal)
+            if post := refused_post(refusal):
+                self._posts.take(refusal_id(refusal), post)
 
     async def flush(self) -> None:
         """Return once all earlier lines are written, or could not be."""
@@ -84,10 +94,16 @@ class MongoInboundLog:
             await asyncio.sleep(pause)
         return await self.recall(team, source, event_id)
 
-    async def find(self, team: str, source: str, event_id: str) -> LogLine | None:
+    async def find(self, team: str, source: str, name: str) -> LogLine | None:
         await self.flush()
-        found = await self._inbound.find_one({"_id": entry_id(team, source, event_id)})
-        return _accepted(found) if found else None
+        if found := await self._inbound.find_one({"_id": entry_id(team, source, name)}):
+            return _accepted(found)
+        named = {"team": team, "source": source, "$or": [{"event_id": name}, {"request_id": name}]}
+        found = await self._refused.find_one(named, sort=[("received_at", -1)])
+        return _refused(found) if found else None
+
+    async def post(self, team: str, line: LogLine) -> KeptPost | None:
+        return await self._posts.find(team, line.key)
 
     async def by_trigger(self, team: str, trigger_id: str) -> LogLine | None:
         await self.flush()
@@ -124,6 +140,7 @@ class MongoInboundLog:
             self._waiting = Batch()
             try:
                 await self._write(batch)
+                await self._posts.write()
             except OUTAGES as error:
                 self._log.warning("inbound log waits", lines=len(batch), reason=type(error).__name__)
                 await self._keep(batch)
@@ -180,6 +197,7 @@ def _accepted(found: Document) -> LogLine:
         last_at=found.get("last_at", at),
         type=found["type"],
         runs=_runs(found),
+        key=found["_id"],
     )
 
 
@@ -194,4 +212,5 @@ def _refused(found: Document) -> LogLine:
         reason=found["reason"],
         request_id=found["request_id"],
         cause=found.get("cause", ""),
+        key=found["_id"],
     )

@@ -41,7 +41,7 @@ def real(
     mongo = Mongo.of(settings, "gateway")
     keys, sources, robots = MongoKeys(mongo.database), MongoSources(mongo.database), MongoRobots(mongo.database)
     rates, requests = MongoRateStore(mongo.database), MongoRequests(mongo.database, clock)
-    inbound = MongoInboundLog(mongo.database, service=service.name)
+    inbound = MongoInboundLog(mongo.database, service=service.name, limits=settings.post_limits)
     audit, members, teams = MongoAuditLog(mongo.database), MongoMembers(mongo.database), MongoTeams(mongo.database)
     files, secrets = MongoAttachmentRecords(mongo.database), MongoSecrets(mongo.database)
     leases = MongoStreamLeases(mongo.database, clock, lease=settings.reading_lease)

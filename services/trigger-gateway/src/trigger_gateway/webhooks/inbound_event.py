@@ -26,8 +26,17 @@ Headers = Mapping[str, str]
 
 
 @dataclass(frozen=True)
+class SentPost:
+    """A post as its sender sent it. `signature_header` is where its source has the signature, if that can be set."""
+
+    headers: Headers
+    body: bytes
+    signature_header: str = ""
+
+
+@dataclass(frozen=True)
 class InboundEvent:
-    """An event of a source; `id` is its sender's own, `kind` the source's.
+    """An event of a source; `id` is its sender's own, `kind` the source's. `sent` is the post that it came with.
 
     `unwanted` is the reason why the source doesn't accept it; then it starts no run. `challenge`, if any, is what its
     sender expects in the answer. `body_id` is set where the signature covers neither an id nor a time: the same body is
@@ -44,6 +53,7 @@ class InboundEvent:
     unwanted: str = ""
     challenge: str | None = None
     body_id: str = ""
+    sent: SentPost | None = None
 
 
 @dataclass(frozen=True)
@@ -83,6 +93,7 @@ def read_event(
         received_at,
         unwanted="" if wanted else _not_accepted(event_type),
         challenge=_challenge(settings.scheme, raw),
+        sent=SentPost(headers, body, settings.header),
         body_id="" if _signs_an_id(settings, raw) else f"sha256:{hashlib.sha256(body).hexdigest()}",
     )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from trigger_gateway.webhooks.inbound_event import InboundEvent, StartedRun
+from trigger_gateway.webhooks.inbound_event import InboundEvent, SentPost, StartedRun
 
 REFUSALS_KEPT = 100
 """Lines of refused posts stored per source, the newest; a minute's posts with one reason are one line."""
@@ -36,13 +36,15 @@ class Refusal:
     request_id: str = ""
     event_id: str = ""
     cause: str = ""
+    sent: SentPost | None = None
 
 
 @dataclass(frozen=True)
 class LogLine:
     """An accepted event with its repeats; or a minute's posts that were refused for the same reason, the last by name.
 
-    `count` is the number of posts, `last_at` the instant of the last one.
+    `count` is the number of posts, `last_at` the instant of the last one. `key` names the post that is kept: the first
+    of an event, the last of those that were refused.
     """
 
     source: str
@@ -56,3 +58,4 @@ class LogLine:
     reason: str = ""
     request_id: str = ""
     cause: str = ""
+    key: str = ""

@@ -6,13 +6,18 @@ from typing import Protocol
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from trigger_gateway.webhooks.inbound_event import InboundEvent
 from trigger_gateway.webhooks.inbound_log import LogEntry, LogLine, Refusal
+from trigger_gateway.webhooks.posts import KeptPost
 
 
 class InboundLog(Protocol):
-    """Kept for 30 days. Writing never raises, costs the caller no time, and may be lost with the process."""
+    """Kept for 30 days. Writing never raises, costs the caller no time, and may be lost with the process.
+
+    Posts are kept beside the lines for a shorter time, and within a share of their team: the oldest go first.
+    """
 
     async def add(self, entry: LogEntry) -> None:
-        """Log an accepted event, without its data; runs that were not there the first time are added."""
+        """Log an accepted event, without its data, and keep its post; runs that were not there the first time are
+        added."""
         ...
 
     def repeated(self, event: InboundEvent) -> None:
@@ -33,7 +38,14 @@ class InboundLog(Protocol):
         """As `recall`, for an event that another replica is accepting just now: waits for its entry."""
         ...
 
-    async def find(self, team: str, source: str, event_id: str) -> LogLine | None: ...
+    async def find(self, team: str, source: str, name: str) -> LogLine | None:
+        """The accepted event of this id; else the newest line of refused posts whose last one has this id, of its event
+        or its request."""
+        ...
+
+    async def post(self, team: str, line: LogLine) -> KeptPost | None:
+        """The post of a line, if it is still kept."""
+        ...
 
     async def by_trigger(self, team: str, trigger_id: str) -> LogLine | None:
         """The event that a trigger came from."""

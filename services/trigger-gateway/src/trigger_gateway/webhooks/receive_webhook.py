@@ -15,7 +15,7 @@ from trigger_gateway.sources.schemes import standard_header
 from trigger_gateway.sources.source import WebhookSettings
 from trigger_gateway.sources.verify_sender import VerifySender
 from trigger_gateway.webhooks.answer_message import AnswerMessage, MessageReply
-from trigger_gateway.webhooks.inbound_event import InboundEvent, read_event
+from trigger_gateway.webhooks.inbound_event import InboundEvent, SentPost, read_event
 from trigger_gateway.webhooks.inbound_log import LogEntry, Refusal
 from trigger_gateway.webhooks.ingest_event import IngestEvent, IngestResult
 from trigger_gateway.webhooks.ports import InboundLog
@@ -81,7 +81,7 @@ class ReceiveWebhook:
             try:
                 return await self._receive(route, route.source.webhook, post)
             except Problem as problem:
-                self._log_refusal(post, problem.code, cause=problem.cause)
+                self._log_refusal(post, route.source.webhook, problem.code, cause=problem.cause)
                 raise
 
     async def _receive(self, route: Route, settings: WebhookSettings, post: Post) -> IngestResult | MessageReply:
@@ -93,7 +93,7 @@ class ReceiveWebhook:
         await self.verify(route.source, post.headers, post.body)
         event = read_event(route.source, post.headers, post.body, self.clock(), self.new_id)
         if event.unwanted:
-            self._log_refusal(post, "unwanted_type", event.id)
+            self._log_refusal(post, settings, "unwanted_type", event.id)
         if event.unwanted or event.challenge is not None:
             return IngestResult(event)
         digest = hashlib.sha256(post.body).hexdigest()
@@ -110,9 +110,12 @@ class ReceiveWebhook:
             await self.log.add(LogEntry(event, (), digest))
         return reply
 
-    def _log_refusal(self, post: Post, reason: str, event_id: str = "", *, cause: str = "") -> None:
+    def _log_refusal(
+        self, post: Post, settings: WebhookSettings, reason: str, event_id: str = "", *, cause: str = ""
+    ) -> None:
         shown = (event_id or _named(post.headers))[:ID_SHOWN]
-        self.log.refused(Refusal(post.team, post.source, reason, self.clock(), post.request_id, shown, cause))
+        sent = SentPost(post.headers, post.body, settings.header)
+        self.log.refused(Refusal(post.team, post.source, reason, self.clock(), post.request_id, shown, cause, sent))
 
 
 def _named(headers: Mapping[str, str]) -> str:

@@ -126,7 +126,7 @@ async def test_a_long_body_is_cut_and_says_so_and_so_are_many_headers(log: Inbou
     assert sum(map(len, whole.headers.values())) < 10_000
 
 
-async def test_the_oldest_posts_of_a_team_go_beyond_its_share_and_nobody_elses(small: InboundLog) -> None:
+async def test_the_oldest_posts_of_a_team_go_beyond_its_share_and_no_other_teams(small: InboundLog) -> None:
     other = replace(event("theirs"), team="other", sent=sent("theirs"))
     await small.add(LogEntry(other, [], "d"))
     log_lines = [event(f"e{number}", minutes=number, sent=sent("x" * 1000)) for number in range(50)]

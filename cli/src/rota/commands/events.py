@@ -47,7 +47,7 @@ def show(
 ) -> None:
     """Show an event and what became of it for each robot; to admins its headers and body as well, while they are kept.
 
-    Of refused posts the last one is shown. Credentials are shown to nobody.
+    Of refused posts the last one is shown. Credentials are never shown.
     """
     found = with_api(lambda api: api.event(source, event_id))
     if json:

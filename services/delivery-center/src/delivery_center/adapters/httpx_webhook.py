@@ -6,7 +6,6 @@ import json
 import os
 import re
 import ssl
-import ssl
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime

@@ -281,21 +281,19 @@ def _refused(answer: httpx.Response) -> ApiError:
     except (ValueError, KeyError, TypeError):
         error = {"code": str(answer.status_code), "message": answer.text[:300] or answer.reason_phrase}
     code = str(error.get("code", ""))
-    by_code = {
+    hints = {
         "source_exists": "`rota sources show NAME` shows it, `rota sources rotate NAME` changes its secret",
         "bad_signature": "sign with the secret of the source",
         "role_too_low": "`rota keys` lists the team's keys and their roles; an owner's key creates others",
-    }
-    hints = {
-        401: "check ROTA_API_KEY (or ROTA_ADMIN_KEY for this command), or restart `rota up`",
-        403: "this key lacks permission: team commands need the team's key, `rota dead` the administrator's",
-        429: "try again later",
-        503: "a part of Rota is unavailable: `rota doctor` names it",
+        "401": "check ROTA_API_KEY (or ROTA_ADMIN_KEY for this command), or restart `rota up`",
+        "403": "this key lacks permission: team commands need the team's key, `rota dead` the administrator's",
+        "429": "try again later",
+        "503": "a part of Rota is unavailable: `rota doctor` names it",
     }
     return ApiError(
         f"{error.get('message', '')} ({answer.status_code} {code})",
         status=answer.status_code,
         code=code,
-        hint=by_code.get(code) or hints.get(answer.status_code, ""),
+        hint=hints.get(code) or hints.get(str(answer.status_code), ""),
         details=[f"{field.get('field')}: {field.get('message')}" for field in error.get("fields") or []],
     )

@@ -59,9 +59,8 @@ class Tools(Protocol):
     async def call(
         self, use: ToolUse, *, team: str, role: Role, robot: Robot | None = None, timeout: float | None = None
     ) -> str:
-        """Call `use.tool` of `use.server` once, in the team's name, and for a built-in tool the robot's, in the role of
-        its run; returns its answer as text. Raises NotBegun, or ToolFailed, also for a server that isn't for this
-        team."""
+        """Call `use.tool` of `use.server` once, in the team's name (a built-in tool in the robot's) and its run's role;
+        returns its answer as text. Raises NotBegun, or ToolFailed, also for a server that isn't for this team."""
         ...
 
 

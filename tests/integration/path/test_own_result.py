@@ -22,7 +22,7 @@ SCHEMA = {
 RESULT = {"category": "bug", "fields": {"$set": {"a.b": 1}}}
 
 
-async def test_a_receiver_gets_a_result_in_the_owners_form_and_the_outputs_of_tasks(system: System) -> None:
+async def test_a_result_in_the_owners_form_and_outputs_of_tasks_reach_a_receiver(system: System) -> None:  # DC-03
     target = {"url": system.hooks.url, "secret": "$ENV.OUT_SECRET"}
     delivery = {"type": "webhook", "opts": target, "schema": SCHEMA, "include": ["tasks"]}
     config = {

@@ -27,7 +27,7 @@ ASK_AGAIN = (
 
 
 def may_ask(run: Run, task: Task) -> bool:
-    """May the task's assistant ask a person? One must be there: the one who started the run, or the manager of the robot.
+    """May the task's assistant ask a person? One must be there: the one who started the run, or the robot's manager.
     The result of a plain request goes to the one who asked; what is asked for again is to be a result, but for a
     question that its assistant may insist on."""
     anyone = run.execution.trigger.type is TriggerType.HUMAN or run.robot.manager_id is not None

@@ -44,13 +44,25 @@ def row(gateway: Gateway, command: Command, one: dict[str, Any], *states: dict[s
 
 def test_a_robot_is_listed_with_its_status_and_next_run(gateway: Gateway, command: Command) -> None:  # TG-22
     printed = row(gateway, command, robot(TIMES), STATE)
-    assert printed == "a Ann working 2026-03-02 09:00 Europe/Paris 1/2 3/10 clock, intervene"
+    assert printed == "a Ann working 2026-03-02 09:00 Europe/Paris 1/2 3/10 - clock, intervene"
     ((printed,),) = [json.loads(command("robots", "--json")[1])]
-    assert printed == robot(TIMES) | {"state": STATE}
+    assert printed == robot(TIMES) | {"state": STATE, "last_delivery": None}
+
+
+def test_a_robot_whose_newest_delivery_failed_is_marked(gateway: Gateway, command: Command) -> None:
+    newest = [
+        {"request_id": "d3", "member_id": "b", "state": "delivered"},
+        {"request_id": "d2", "member_id": "a", "state": "failed"},
+        {"request_id": "d1", "member_id": "a", "state": "delivered"},
+    ]
+    gateway.responses["/deliveries"] = {"deliveries": newest, "next": ""}
+    assert row(gateway, command, robot(TIMES), STATE).endswith("3/10 ✗ failed d2 clock, intervene")
+    gateway.responses["/deliveries"] = {"deliveries": newest[2:], "next": ""}
+    assert row(gateway, command, robot(TIMES), STATE).endswith("3/10 ✓ delivered clock, intervene")
 
 
 def test_without_the_scheduler_the_list_shows_the_rest(gateway: Gateway, command: Command) -> None:
-    assert row(gateway, command, robot(TIMES)) == "a Ann working - - - clock, intervene"
+    assert row(gateway, command, robot(TIMES)) == "a Ann working - - - - clock, intervene"
 
 
 @pytest.mark.parametrize(
@@ -68,7 +80,7 @@ def test_the_next_run_of_a_daemon_is_when_its_run_ends(
 ) -> None:
     state = STATE | DAEMON | changed
     printed = row(gateway, command, robot({"mode": "daemon"}), state)
-    assert printed == f"a Ann working {next_run} {state['running']}/2 {state['queued']}/10 clock, intervene"
+    assert printed == f"a Ann working {next_run} {state['running']}/2 {state['queued']}/10 - clock, intervene"
 
 
 @pytest.mark.parametrize(
@@ -82,7 +94,7 @@ def test_the_next_run_of_a_daemon_is_when_its_run_ends(
 def test_a_disabled_or_incomplete_trigger_type_is_not_listed(
     gateway: Gateway, command: Command, config: dict[str, Any], wakes: str
 ) -> None:
-    assert row(gateway, command, robot(**config)).endswith(f"- - - {wakes}")
+    assert row(gateway, command, robot(**config)).endswith(f"- - - - {wakes}")
 
 
 def test_the_state_of_a_robot_is_shown_in_full(gateway: Gateway, command: Command) -> None:  # TG-22

@@ -3,16 +3,26 @@
 from collections.abc import AsyncIterator, Mapping
 from urllib.parse import quote
 
-from rota.client import Api, Json
+from rota.client import Api, ApiError, Json
 from rota.errors import CliError
 
 PAGE_SIZE = 100
+NEWEST = 200
 TIMEOUT_S = 30.0
 
 
 async def list_deliveries(api: Api, params: Mapping[str, str | int]) -> Json:
     """One page: `{deliveries, next}`."""
     return await api.of_team("GET", "/deliveries", params=dict(params))
+
+
+async def newest_of_robots(api: Api) -> dict[str, Json]:
+    """The newest delivery of each robot, among the team's newest; none while the delivery-center doesn't answer."""
+    try:
+        page = await list_deliveries(api, {"limit": NEWEST})
+    except ApiError:
+        return {}
+    return {each["member_id"]: each for each in reversed(page["deliveries"])}
 
 
 async def read_delivery(api: Api, request_id: str) -> Json:

@@ -2,20 +2,22 @@
 
 from rota.client import Json
 from rota.timestamps import local_time, utc_time
+from rota_contracts.messages.delivery_log import DeliveryState
 from rota_contracts.messages.robot_state import RobotState
 from rota_contracts.robots.clock_config import ClockMode
 from rota_contracts.robots.robot import RobotDefinition
 
 UNKNOWN = "-"
+DELIVERY_MARKS = {DeliveryState.DELIVERED: "✓", DeliveryState.FAILED: "✗", DeliveryState.PENDING: "…"}
 
 Row = tuple[object, ...]
 
 
 def status_row(listed: Json) -> Row:
-    """Member, name, status, next run, running, queued, triggers; `-` if the scheduler did not answer."""
+    """Member, name, status, next run, running, queued, last delivery, triggers; `-` if a service did not answer."""
     robot, state = RobotDefinition.model_validate(listed), listed["state"]
     rest = _now(robot, RobotState.model_validate(state)) if state else (listed["robot_status"], *[UNKNOWN] * 3)
-    return robot.member_id, robot.display_name, *rest, wakes_on(robot)
+    return robot.member_id, robot.display_name, *rest, _delivery(listed.get("last_delivery")), wakes_on(robot)
 
 
 def state_lines(robot: RobotDefinition, state: RobotState) -> list[str]:
@@ -58,6 +60,16 @@ def wakes_on(robot: RobotDefinition) -> str:
         "event": config.triggers.event.enabled and config.events,
     }
     return ", ".join(kind for kind, on in kinds.items() if on)
+
+
+def _delivery(last: Json | None) -> str:
+    """How the last one stands; what fails also says which."""
+    if last is None:
+        return UNKNOWN
+    state = DeliveryState(last["state"])
+    return f"{DELIVERY_MARKS[state]} {state.value}" + (
+        "" if state is DeliveryState.DELIVERED else f" {last['request_id']}"
+    )
 
 
 def _now(robot: RobotDefinition, state: RobotState) -> Row:

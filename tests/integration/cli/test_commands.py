@@ -18,7 +18,9 @@ LEAD = f"@{EXAMPLES / 'events' / 'lead-created.json'}"
 
 @pytest.fixture(scope="module", autouse=True)
 def robots(rota: Rota, running: Up) -> None:
-    rota.json("apply", "-f", ASSISTANT, "-f", PROCESSOR)
+    quiet = rota.home / "quiet.yaml"
+    quiet.write_text("member_id: quiet\nrobot_config: {identity: {role: A}}\n")
+    rota.json("apply", "-f", ASSISTANT, "-f", PROCESSOR, "-f", str(quiet))
     rota.json("sources", "add", "leads", "--secret", "$ENV.LEADS_SECRET")
 
 
@@ -51,13 +53,28 @@ def test_deleting_without_yes_and_without_a_terminal_deletes_nothing(rota: Rota)
 
 def test_a_run_that_was_waited_for_is_completed_and_shown(rota: Rota) -> None:
     # TG-13, TG-21
-    (run,) = rota.json("trigger", "sales-assistant", "--message", "Prepare for BigCorp", "--wait")
+    notes = rota.home / "notes.md"
+    notes.write_text("BigCorp wants a discount.")
+    (run,) = rota.json("trigger", "quiet", "--message", "Prepare for BigCorp", "--attach", str(notes), "--wait")
     assert run["status"] == "completed"
     shown = rota.run("executions", "show", run["execution_id"]).stdout
     assert "P1 Goals" in shown
     assert "verdict: passed" in shown
-    listed = rota.json("executions", "--member", "sales-assistant", "--status", "completed")[0]
+    listed = rota.json("executions", "--member", "quiet", "--status", "completed")[0]
     assert run["execution_id"] in {one["execution_id"] for one in listed["executions"]}
+
+
+def test_a_mail_that_cant_be_sent_is_seen_wherever_one_looks(rota: Rota) -> None:
+    # DC-14
+    waited = rota.run("trigger", "sales-assistant", "--message", "Prepare for BigCorp", "--wait")
+    assert (waited.returncode, "completed: " in waited.stdout) == (1, True), waited.stderr
+    assert "email sales-manager@company.com: " in waited.stderr
+    run = rota.json("executions", "--member", "sales-assistant")[0]["executions"][0]["execution_id"]
+    assert "delivery  ✗ email sales-manager@company.com: " in rota.works("executions", "show", run)
+    assert "✗ email sales-manager@company.com: " in rota.works("logs", run)
+    (robots,) = rota.json("robots")
+    states = {one["member_id"]: one["last_delivery"] for one in robots}
+    assert states["sales-assistant"]["state"] in ("failed", "pending")
 
 
 def test_an_intervention_and_a_dry_run_start_runs_too(rota: Rota) -> None:
@@ -102,12 +119,12 @@ def test_the_shell_script_posts_a_webhook_that_is_accepted(rota: Rota, running: 
 
 def test_watching_shows_a_run_from_trigger_to_end(rota: Rota) -> None:
     # TG-40
-    watch = rota.start("watch", "--member", "sales-assistant", "--json")
+    watch = rota.start("watch", "--member", "quiet", "--json")
     try:
         assert watch.stdout is not None
         # As programs: they start no sooner than the one that watches, which sees the second run from its beginning.
-        rota.program("trigger", "sales-assistant", "--message", "Watch this", "--wait")
-        rota.program("trigger", "sales-assistant", "--message", "Watch this too", "--wait")
+        rota.program("trigger", "quiet", "--message", "Watch this", "--wait")
+        rota.program("trigger", "quiet", "--message", "Watch this too", "--wait")
         types = set()
         for line in watch.stdout:
             types.add(json.loads(line)["type"])
@@ -136,7 +153,7 @@ def test_the_doctor_finds_everything_while_rota_runs(rota: Rota) -> None:
 def test_the_example_feed_client_reads_a_delivery(rota: Rota, running: Up) -> None:
     # DC-10
     (added,) = rota.json("feed-clients", "add", running.ready["team"], "example")
-    rota.json("trigger", "sales-assistant", "--message", "For the subscriber", "--wait")
+    rota.json("trigger", "quiet", "--message", "For the subscriber", "--wait")
     who = ("--team", running.ready["team"], "--name", added["name"], "--key", added["key_file"])
     subscriber = subprocess.Popen(
         [sys.executable, str(EXAMPLES / "subscribers" / "with_nats_py.py"), "--url", running.ready["nats_url"], *who],

@@ -9,6 +9,7 @@ from rota.client import Api, Json
 from rota.context import load
 from rota.deleting import YesFlag
 from rota.deleting import delete as delete_it
+from rota.delivery_log import newest_of_robots
 from rota.output import JsonFlag, say, say_json, table
 from rota.robot_status import state_lines, status_row
 from rota.robot_template import template
@@ -33,16 +34,21 @@ class Next(BaseModel):
 
 @app.callback(epilog="Example: `rota robots`, or `rota robots --json`")
 def listed(context: typer.Context, json: JsonFlag = False) -> None:
-    """List the team's robots with status, next run and trigger types."""
+    """List the team's robots with status, next run, last delivery and trigger types."""
     if context.invoked_subcommand is not None:
         return
-    robots = with_api(lambda api: api.robots())
+
+    async def read(api: Api) -> list[Json]:
+        robots, newest = await api.robots(), await newest_of_robots(api)
+        return [robot | {"last_delivery": newest.get(robot["member_id"])} for robot in robots]
+
+    robots = with_api(read)
     if json:
         say_json(robots)
     elif not robots:
         say("This team has no robots yet: rota robots init NAME > robot.yaml, then rota apply -f robot.yaml")
     else:
-        columns = ("MEMBER", "NAME", "STATUS", "NEXT RUN", "RUNNING", "QUEUED", "WAKES ON")
+        columns = ("MEMBER", "NAME", "STATUS", "NEXT RUN", "RUNNING", "QUEUED", "DELIVERY", "WAKES ON")
         table(columns, [status_row(robot) for robot in robots])
 
 

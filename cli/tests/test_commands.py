@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import typer.main
+from typer.core import TyperCommand
 
 from rota import context, context_files
-from rota.main import app, main
+from rota.lazy_commands import COMMANDS, load
+from rota.main import main
 
 SERVER_COMMANDS = (["up"], ["demo"], ["nats-config", "--out", "x"], ["feed-clients", "list"])
 HEAVY = (
@@ -95,11 +96,10 @@ WRONG_USES = """
 """
 
 
-def commands() -> Iterator[tuple[str, typer.core.TyperCommand]]:
+def commands() -> Iterator[tuple[str, TyperCommand]]:
     """Every visible command by its name, groups that do something by themselves included."""
-    for name, command in typer.main.get_group(app).commands.items():
-        if command.hidden:
-            continue
+    for name in COMMANDS:
+        command = load(name)
         subcommands = getattr(command, "commands", {})
         if not subcommands or command.invoke_without_command:
             yield name, command
@@ -180,6 +180,24 @@ def test_every_command_has_help_an_example_and_json(capsys: pytest.CaptureFixtur
         if code or "--json" not in out or not command.help or f"rota {name}" not in (command.epilog or ""):
             wrong.append(name)
     assert wrong == [], "each needs a docstring, an epilog with an example, and --json"
+
+
+def test_the_table_of_commands_says_what_their_own_help_begins_with() -> None:
+    begin = {name: " ".join((load(name).help or "").partition("\n\n")[0].split()) for name in COMMANDS}
+    assert {name: text for name, (_, text) in COMMANDS.items()} == begin
+
+
+@pytest.mark.integration  # a process of its own
+def test_the_list_of_commands_imports_none_and_a_command_only_what_it_needs() -> None:
+    show = "import sys; from rota.main import main\ntry: main(sys.argv[1:])\nfinally: print(*sys.modules)"
+    commands = ("--version", "--help", "robots --help")
+    runs = [[sys.executable, "-c", show, *words.split()] for words in commands]
+    printed = [subprocess.run(each, capture_output=True, text=True, check=True).stdout for each in runs]
+    version, listed, help_of_one = (set(text.splitlines()[-1].split()) for text in printed)
+    assert not {"rich", "pydantic", "httpx", "rota.commands"} & version
+    assert not {"pydantic", "httpx", "rota.commands"} & listed
+    assert {name for name in help_of_one if name.startswith("rota.commands.")} == {"rota.commands.robots"}
+    assert not {"rota_contracts.robots.robot", "yaml"} & help_of_one
 
 
 def test_wrong_usage_ends_with_2_and_prints_the_usage(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from rota_common.nats_admin.feed_client_admin import FeedClients
 
 T = TypeVar("T")
-OLD_NAME = "subscribers"
 app = typer.Typer(help="Manage the programs of a team that read its deliveries from NATS.", no_args_is_help=True)
 
 Team = Annotated[str, typer.Argument(help="The team whose deliveries it reads. The team needs no robots yet.")]

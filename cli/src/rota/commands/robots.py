@@ -1,9 +1,9 @@
 """`rota robots`: the team's robots with their status and next runs."""
 
+from datetime import datetime
 from typing import Annotated
 
 import typer
-from pydantic import AwareDatetime, BaseModel
 
 from rota.client import Api, Json
 from rota.context import load
@@ -11,25 +11,14 @@ from rota.deleting import YesFlag
 from rota.deleting import delete as delete_it
 from rota.delivery_log import newest_of_robots
 from rota.output import JsonFlag, say, say_json, table
-from rota.robot_status import state_lines, status_row
+from rota.robot_status import DAEMON, state_lines, status_row
 from rota.robot_template import template
 from rota.running import with_api
 from rota.schedule import show_schedule
-from rota.yaml_core import load_all
-from rota_contracts.messages.robot_state import RobotState
-from rota_contracts.robots.clock_config import ClockMode
-from rota_contracts.robots.robot import RobotDefinition
 
 app = typer.Typer(help="List the team's robots, show one, or delete one.", invoke_without_command=True)
 
 Member = Annotated[str, typer.Argument(help="The robot's member_id.")]
-
-
-class Next(BaseModel):
-    """A robot's next runs, as the gateway returns them."""
-
-    clock: str
-    upcoming: list[AwareDatetime]
 
 
 @app.callback(epilog="Example: `rota robots`, or `rota robots --json`")
@@ -63,7 +52,7 @@ def show(member: Member, json: JsonFlag = False) -> None:
     if json:
         say_json(state)
         return
-    for line in state_lines(RobotDefinition.model_validate(robot), RobotState.model_validate(state)):
+    for line in state_lines(robot, state):
         say(line)
 
 
@@ -76,6 +65,8 @@ def init(
     url = load().url
     text = template(member, schema=f"{url}/schemas/robot.json" if url else "")
     if json:
+        from rota.yaml_core import load_all
+
         say_json(next(load_all(text)))
     else:
         say(text)
@@ -93,15 +84,15 @@ def next_runs(
         return await api.robot(member), await api.robot_next(member, count)
 
     robot, found = with_api(read)
-    clock = RobotDefinition.model_validate(robot).robot_config.clock
+    clock = robot["robot_config"].get("clock")
     if json:
         say_json(found)
     elif clock is None:
         say(f"{member} has no clock: it runs on events and interventions")
     else:
-        due = Next.model_validate(found)
-        show_schedule(due.clock, due.upcoming, clock.tz)
-        if not due.upcoming and clock.mode is not ClockMode.DAEMON:
+        upcoming = [datetime.fromisoformat(at) for at in found["upcoming"]]
+        show_schedule(found["clock"], upcoming, clock.get("tz", "UTC"))
+        if not upcoming and clock["mode"] != DAEMON:
             say(f"no run is due: see `rota robots show {member}`")
 
 

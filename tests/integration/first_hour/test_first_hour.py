@@ -119,13 +119,13 @@ async def first_hour(me: Newcomer) -> None:
 def took(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
     """Section → seconds."""
 
-    async def told() -> dict[str, float]:
+    async def followed() -> dict[str, float]:
         async with asyncio.timeout(STORY_S), AsyncExitStack() as stack:
             me = Newcomer(tmp_path_factory.mktemp("newcomer"), stack)
             await first_hour(me)
             return me.took
 
-    return asyncio.run(told())
+    return asyncio.run(followed())
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ class Terminal:
             self.shown.append(line.decode().rstrip("\n"))
 
     async def close(self) -> None:
-        """End the bash and all that it has started, and wait until no process writes to the terminal any more."""
+        """End the bash and all that it has started, and wait until nothing of it writes to the terminal any more."""
         with suppress(ProcessLookupError):
             os.killpg(self._bash.pid, signal.SIGTERM)
         try:

@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -119,13 +119,13 @@ async def first_hour(me: Newcomer) -> None:
 def took(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
     """Section → seconds."""
 
-    async def story() -> dict[str, float]:
+    async def followed() -> dict[str, float]:
         async with asyncio.timeout(STORY_S), AsyncExitStack() as stack:
             me = Newcomer(tmp_path_factory.mktemp("newcomer"), stack)
             await first_hour(me)
             return me.took
 
-    return asyncio.run(story())
+    return asyncio.run(followed())
 
 
 @pytest.mark.parametrize(
@@ -141,9 +141,7 @@ def test_the_readme_leads_from_a_clone_to_a_first_success_in_minutes(
     took: dict[str, float],
     sections: tuple[str, ...],
     minutes: int,
-    record_property: Callable[[str, object], None],
 ) -> None:
     """One who reads no other sections than these and the one on starting."""
     needed = {section: round(took[section], 1) for section in ("clone", "Run it", *sections)}
-    record_property("seconds", needed)
     assert sum(needed.values()) < minutes * MINUTE, needed

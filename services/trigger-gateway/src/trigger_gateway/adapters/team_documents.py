@@ -11,6 +11,7 @@ TEAM_DOCUMENTS: dict[str, Of | None] = {
     "inbound": by("team"),
     "refused": by("team"),
     "attachments": by("team"),
+    "posts": by("team"),
     "readings": by_prefix("{team}/"),
     "locks": by_prefix("{team}/"),
     "teams": None,  # its tombstone, until the name is free

@@ -45,10 +45,10 @@ from trigger_gateway.secrets.read_secrets import ReadSecrets
 from trigger_gateway.secrets.reseal_secrets import ResealSecrets
 from trigger_gateway.settings import Settings
 from trigger_gateway.sources.manage_sources import ManageSources
+from trigger_gateway.team_removal.remove_team import ClearTeam, PublishRemovals, RemoveTeam
 from trigger_gateway.teams.api_keys import KnownKeys
 from trigger_gateway.teams.authenticate import Authenticate
 from trigger_gateway.teams.manage_teams import ManageTeams
-from trigger_gateway.teams.remove_team import ClearTeam, PublishRemovals, RemoveTeam
 from trigger_gateway.teams.shares import OpenStreams
 from trigger_gateway.webhooks.ports import InboundLog
 from trigger_gateway.webhooks.rate_limits import RateLimiter, RateLimits

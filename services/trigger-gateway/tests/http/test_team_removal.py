@@ -8,8 +8,8 @@ from rota_common.testing.in_memory_stores import InMemoryTeamDocuments
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import NOON
 from rota_contracts.catalog import ROBOT_DELETED, TEAM_REMOVED
+from trigger_gateway.team_removal.remove_team import NAME_TAKEN_FOR, ROUNDS_FOR, after_round
 from trigger_gateway.teams.ports import RemovedTeam
-from trigger_gateway.teams.remove_team import NAME_TAKEN_FOR, ROUNDS_FOR, after_round
 
 from .harness import ADMIN, TEAM, Gateway, error_of
 

@@ -34,7 +34,9 @@ class MongoPosts:
     """`_id` is the id of the post's line in the inbound log."""
 
     def __init__(self, database: Database, limits: PostLimits, *, service: str) -> None:
-        self._database, self._posts, self._limits = database, database[COLLECTION], limits
+        self._database = database
+        self._posts = database[COLLECTION]
+        self._limits = limits
         self._waiting: dict[str, KeptPost] = {}
         self._waiting_bytes = Counter[Owner]()
         self._unchecked: dict[Owner, int] = {}

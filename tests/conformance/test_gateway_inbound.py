@@ -69,7 +69,7 @@ async def log_of(store: Mongo | None, limits: PostLimits) -> AsyncIterator[Inbou
         made = MongoInboundLog(store.database, service="test", limits=limits)
         await made.prepare()
         yield made
-        await made.flush()
+        await made.close()
 
 
 def sent(body: str = "{}", **headers: str) -> SentPost:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from rota_common.errors import Transient
-from trigger_gateway.adapters.inbound_batch import Batch, Refusals, entry_id, refusal_id
+from trigger_gateway.adapters.inbound_batch import Batch, Refusals, entry_id
 from trigger_gateway.webhooks.inbound_event import InboundEvent
 from trigger_gateway.webhooks.inbound_log import REFUSALS_KEPT, LogEntry, LogLine, Refusal, Status
 from trigger_gateway.webhooks.ports import Reserved
@@ -21,22 +21,20 @@ class InMemoryInboundLog:
         self.late: list[LogEntry] = []
 
     async def add(self, entry: LogEntry) -> None:
-        self._noted.add(entry)
-        event = entry.event
-        key = entry_id(event.team, event.source, event.id)
-        if key not in self._posts and (post := accepted_post(event)):
+        key = self._noted.add(entry)
+        if key not in self._posts and (post := accepted_post(entry.event)):
             self._keep(key, post)
 
     def repeated(self, event: InboundEvent) -> None:
         self._noted.repeated(event)
 
     def refused(self, refusal: Refusal) -> None:
-        self._noted.refused(refusal)
+        noted = self._noted.refused(refusal)
         mine = [key for key, each in self._noted.refusals.items() if _same_source(each, refusal)]
         for key in sorted(mine, key=lambda key: self._noted.refusals[key].first_at)[:-REFUSALS_KEPT]:
             del self._noted.refusals[key]
         if post := refused_post(refusal):
-            self._keep(refusal_id(refusal), post)
+            self._keep(noted, post)
 
     async def recall(self, team: str, source: str, event_id: str) -> LogEntry | None:
         if self.away:

@@ -39,7 +39,7 @@ class Refusals:
 
 @dataclass
 class Batch:
-    """By the ids of the documents. `done` is set once it was written or given up."""
+    """By the ids of the documents, which adding one returns. `done` is set once it was written or given up."""
 
     events: dict[str, LogEntry] = field(default_factory=dict)
     repeats: dict[str, Repeats] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Batch:
     def __len__(self) -> int:
         return len(self.events) + len(self.repeats) + len(self.refusals)
 
-    def add(self, entry: LogEntry) -> None:
+    def add(self, entry: LogEntry) -> str:
         event = entry.event
         key = entry_id(event.team, event.source, event.id)
         first = self.events.get(key)
@@ -60,6 +60,7 @@ class Batch:
         else:
             more = [run for run in entry.runs if run not in first.runs]
             self.events[key] = replace(first, runs=[*first.runs, *more])
+        return key
 
     def by_body(self, team: str, source: str, digest: str) -> LogEntry | None:
         key = self._bodies.get((team, source, digest))
@@ -68,8 +69,10 @@ class Batch:
     def repeated(self, event: InboundEvent) -> None:
         self._repeated(entry_id(event.team, event.source, event.id), Repeats(1, event.received_at))
 
-    def refused(self, refusal: Refusal) -> None:
-        self._refused(refusal_id(refusal), Refusals(1, refusal.at, replace(refusal, sent=None)))
+    def refused(self, refusal: Refusal) -> str:
+        key = refusal_id(refusal)
+        self._refused(key, Refusals(1, refusal.at, replace(refusal, sent=None)))
+        return key
 
     def take_over(self, later: "Batch") -> None:
         """Add the lines of a later batch."""

@@ -9,7 +9,7 @@ from rota_common.errors import Transient
 from rota_common.runtime.logs import logger
 from rota_common.stores.mongo import OUTAGES, Database, Document
 from trigger_gateway.adapters.batched_lookup import PATIENCE_S, BatchedLookup
-from trigger_gateway.adapters.inbound_batch import Batch, entry_id, refusal_id
+from trigger_gateway.adapters.inbound_batch import Batch, entry_id
 from trigger_gateway.adapters.mongo_posts import MongoPosts
 from trigger_gateway.webhooks.inbound_event import InboundEvent, StartedRun
 from trigger_gateway.webhooks.inbound_log import REFUSALS_KEPT, LogEntry, LogLine, Refusal, Status
@@ -48,10 +48,9 @@ class MongoInboundLog:
 
     async def add(self, entry: LogEntry) -> None:
         if self._has_room():
-            self._waiting.add(entry)
-            event = entry.event
-            if post := accepted_post(event):
-                self._posts.take(entry_id(event.team, event.source, event.id), post)
+            key = self._waiting.add(entry)
+            if post := accepted_post(entry.event):
+                self._posts.take(key, post)
 
     def repeated(self, event: InboundEvent) -> None:
         if self._has_room():
@@ -59,15 +58,20 @@ class MongoInboundLog:
 
     def refused(self, refusal: Refusal) -> None:
         if self._has_room():
-            self._waiting.refused(refusal)
+            key = self._waiting.refused(refusal)
             if post := refused_post(refusal):
-                self._posts.take(refusal_id(refusal), post)
+                self._posts.take(key, post)
 
     async def flush(self) -> None:
         """Return once all earlier lines are written, or could not be."""
         for batch in (self._written, self._waiting):
             if len(batch):
                 await batch.done.wait()
+
+    async def close(self) -> None:
+        """As `flush`, with the posts."""
+        await self.flush()
+        await self._posts.flush()
 
     async def recall(self, team: str, source: str, event_id: str) -> LogEntry | None:
         key = entry_id(team, source, event_id)
@@ -140,7 +144,6 @@ class MongoInboundLog:
             self._waiting = Batch()
             try:
                 await self._write(batch)
-                await self._posts.write()
             except OUTAGES as error:
                 self._log.warning("inbound log waits", lines=len(batch), reason=type(error).__name__)
                 await self._keep(batch)

@@ -1,5 +1,6 @@
-"""Posts in MongoDB: written with the batches of the inbound log, removed by age and beyond a team's share."""
+"""Posts in MongoDB: written in batches in the background, removed by age and beyond a team's share."""
 
+import asyncio
 import json
 from collections import Counter
 from datetime import timedelta
@@ -8,14 +9,17 @@ from pymongo import InsertOne, ReplaceOne
 from pymongo.errors import BulkWriteError, PyMongoError
 
 from rota_common.runtime.logs import logger
-from rota_common.stores.mongo import Database, Document, remove_after
+from rota_common.stores.mongo import OUTAGES, Database, Document, remove_after
 from rota_contracts.streams import MIB
 from trigger_gateway.webhooks.posts import REFUSED_PART, KeptPost, PostLimits
 
 COLLECTION = "posts"
+GATHER_S = 1.0
+"""A write costs as much as twenty posts in it. Nothing waits for a post, as requests do for lines of the log."""
+
 WAITING_BYTES = 32 * MIB
 WAITING_OF_TEAM = 4 * MIB
-"""In memory until the next write, which is late while MongoDB is away; a post beyond that isn't kept."""
+"""In memory until the next write, and while MongoDB is away; a post beyond that isn't kept."""
 
 CHECKS = 16
 """A team's share is looked at whenever a sixteenth of it has been written, and then has room for another one."""
@@ -30,11 +34,14 @@ class MongoPosts:
     """`_id` is the id of the post's line in the inbound log."""
 
     def __init__(self, database: Database, limits: PostLimits, *, service: str) -> None:
-        self._database, self._limits = database, limits
+        self._database = database
         self._posts = database[COLLECTION]
+        self._limits = limits
         self._waiting: dict[str, KeptPost] = {}
         self._waiting_bytes = Counter[Owner]()
         self._unchecked: dict[Owner, int] = {}
+        self._writing = asyncio.Lock()
+        self._writer: asyncio.Task[None] | None = None
         self._log = logger(service=service)
 
     async def prepare(self) -> None:
@@ -51,26 +58,42 @@ class MongoPosts:
         if self._waiting_bytes[owner] + more <= limit and self._waiting_bytes.total() + more <= WAITING_BYTES:
             self._waiting[key] = post
             self._waiting_bytes[owner] += more
+            if self._writer is None or self._writer.done():
+                self._writer = asyncio.create_task(self._write_all())
 
-    async def write(self) -> None:
-        """Write what waits. A failure is logged, and loses these posts alone."""
-        if not self._waiting:
-            return
-        waiting, self._waiting, written = self._waiting, {}, self._waiting_bytes
-        self._waiting_bytes = Counter()
-        try:
-            await self._write(waiting)
-            for owner, weight in written.items():
-                await self._keep_share(owner, weight)
-        except PyMongoError as error:
-            self._log.warning("posts are not kept", posts=len(waiting), reason=type(error).__name__)
+    async def flush(self) -> None:
+        """Return once all that was taken is written, or could not be."""
+        async with self._writing:
+            waiting, self._waiting, written = self._waiting, {}, self._waiting_bytes
+            self._waiting_bytes = Counter()
+            try:
+                if waiting:
+                    await self._write(waiting)
+                for owner, weight in written.items():
+                    await self._keep_share(owner, weight)
+            except PyMongoError as error:
+                self._log.warning("posts are not written", posts=len(waiting), reason=type(error).__name__)
+                if isinstance(error, OUTAGES):
+                    self._take_back(waiting)
 
     async def find(self, team: str, key: str) -> KeptPost | None:
+        await self.flush()
         found = await self._posts.find_one({"_id": key, "team": team})
         if found is None:
             return None
         headers = json.loads(found["headers"])
         return KeptPost(team, found["at"], headers, found["body"], found["sent"], refused=found["refused"])
+
+    async def _write_all(self) -> None:
+        while self._waiting:
+            await asyncio.sleep(GATHER_S)
+            await self.flush()
+
+    def _take_back(self, posts: dict[str, KeptPost]) -> None:
+        """For the next write; a later refused post of the same line stays."""
+        for key, post in posts.items():
+            if key not in self._waiting:
+                self.take(key, post)
 
     async def _write(self, posts: dict[str, KeptPost]) -> None:
         try:

@@ -49,7 +49,7 @@ def real(
     indexed: tuple[_Collection, ...] = stores
     for collection in indexed:
         service.on_start(collection.prepare)
-    service.on_stop(inbound.flush)
+    service.on_stop(inbound.close)
     service.on_stop(mongo.close)
     service.probe("mongo", mongo.ping)
     return Adapters(

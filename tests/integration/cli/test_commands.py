@@ -165,7 +165,7 @@ def test_the_example_feed_client_reads_a_delivery(rota: Rota, running: Up) -> No
     try:
         assert subscriber.stdout is not None
         for line in subscriber.stdout:
-            if json.loads(line)["subject"] == "rota.v1.delivery.completed.main.sales-assistant":
+            if json.loads(line)["subject"] == "rota.v1.delivery.completed.main.quiet":
                 return
         raise AssertionError("the program ended before it read the delivery")
     finally:

@@ -140,7 +140,7 @@ def test_a_call_that_needs_a_role_is_offered_and_made_in_that_role_or_above(
         Role.OWNER: [READ, DELETE, pay, other],
     }
     for role, may in cases.items():
-        with subtests.test(role):
+        with subtests.test(role=str(role)):
             allowed = Policy(Autonomy.FULL, ALL_APPROVED, always=["bank.pay"], roles=needed, role=role)
             assert [each for each in (READ, DELETE, pay, other) if not allowed.refusal(each)] == may
     refused = decide(proposed(policy=Policy(roles=needed, role=Role.MEMBER), cleared=False, hooks=True))

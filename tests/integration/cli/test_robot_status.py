@@ -39,8 +39,8 @@ def test_robots_are_listed_and_shown_with_their_next_runs(system: System) -> Non
     system.scheduler.states["early"] = state_of("early")
     listed = system.rota.works("robots").splitlines()
     early, leader = sorted(" ".join(line.split()) for line in listed[1:])
-    assert early.startswith("early Lead Processor working 2026-03-28 09:00 Europe/Paris 1/2 3/10 clock")
-    assert leader.startswith("leader Lead Processor idle - - - intervene")
+    assert early.startswith("early Lead Processor working 2026-03-28 09:00 Europe/Paris 1/2 3/10 - clock")
+    assert leader.startswith("leader Lead Processor idle - - - - intervene")
     assert "running   1 of at most 2: e1" in system.rota.works("robots", "show", "early")
     printed = system.rota.works("robots", "next", "early", "--count", "2")
     assert "Sun 2026-03-29 09:00:00 +02:00  2026-03-29 07:00:00" in printed

@@ -233,4 +233,4 @@ async def test_a_request_that_is_buried_is_answered(harness: Harness, receiver: 
 async def test_a_ready_service_reports_no_problems(harness: Harness) -> None:
     service = await harness.start()
     assert await service.problems() == {}
-    assert service.channels == {"delivery.requested", "robot.deleted", "notice.requested"}
+    assert service.channels == {"delivery.requested", "robot.deleted", "team.removed", "notice.requested"}

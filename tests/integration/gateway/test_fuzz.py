@@ -45,7 +45,7 @@ ENDLESS = "/v1/teams/{team}/stream"
 NOT_HTTP = (400, "Invalid HTTP request received.")
 """What uvicorn says to what isn't HTTP, as with the header `transfer-encoding: 0n`: the gateway doesn't see it."""
 
-OTHERS = ("executor", "delivery-center", "memory")
+OTHERS = ("executor", "delivery-center", "learner", "memory")
 
 TIMES = settings(
     max_examples=8, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)

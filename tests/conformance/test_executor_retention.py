@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from executor.adapters.in_memory_runs import InMemoryRuns
-from executor.adapters.mongo_run_pages import _behind, _matching
+from executor.adapters.mongo_run_pages import _matching
 from executor.adapters.mongo_runs import MongoRuns
 from executor.domain import lifecycle
 from executor.ports import Runs
 from rota_common.clock import now
 from rota_common.page_cursor import PageCursor
-from rota_common.stores.mongo import Mongo
+from rota_common.stores.mongo import Mongo, behind
 from rota_common.testing.samples import MEMBER, NOON, TEAM
 from rota_contracts.messages.delivery import DeliveryContent
 from rota_contracts.messages.execution import ExecStatus, ListExecutions
@@ -116,7 +116,7 @@ async def test_a_page_deep_inside_a_long_list_reads_a_page(mongo: Mongo, fields:
     cursor = PageCursor(NOON + timedelta(minutes=20), "e20")
     page = await runs.list(wanted, after=cursor)
     assert [line.execution_id for line in page.executions] == ["e19", "e18", "e17", "e16", "e15"]
-    query = {"$and": [_matching(wanted), _behind(cursor)]}
+    query = {"$and": [_matching(wanted), behind("created_at", cursor.at, cursor.item_id)]}
     command = {"find": "executions", "filter": query, "sort": {"created_at": -1, "_id": -1}, "limit": 5}
     plan = await mongo.database.command("explain", command, verbosity="executionStats")
     assert plan["executionStats"]["totalDocsExamined"] <= 6

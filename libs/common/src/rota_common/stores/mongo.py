@@ -6,7 +6,7 @@ from collections.abc import Coroutine
 from datetime import datetime, timedelta
 from pathlib import Path
 from time import monotonic
-from typing import Any, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from motor.motor_asyncio import AsyncIOMotorClient, AsyncIOMotorCollection, AsyncIOMotorDatabase
 from pymongo.errors import ConnectionFailure, ExecutionTimeout, OperationFailure, WTimeoutError
@@ -38,6 +38,12 @@ NOW = "$$NOW"
 def after(delay: timedelta) -> Document:
     """The expression of an instant that is `delay` from the database's now."""
     return {"$add": [NOW, round(delay.total_seconds() * 1000)]}
+
+
+def behind(field: str, at: datetime, item_id: str, direction: Literal["$lt", "$gt"] = "$lt") -> Document:
+    """The condition of documents behind this one in a list by `field`, and by id where that is equal; `$lt` where the
+    newest are first."""
+    return {"$or": [{field: {direction: at}}, {field: at, "_id": {direction: item_id}}]}
 
 
 class DatabaseClock:

@@ -10,7 +10,7 @@ from delivery_center.adapters.delivery_documents import FROM_OUTSIDE, changing, 
 from delivery_center.domain.delivery import Delivery
 from rota_common.errors import Unreadable
 from rota_common.page_cursor import PageCursor
-from rota_common.stores.mongo import NOW, Database, Document, after, remove_after
+from rota_common.stores.mongo import NOW, Database, Document, after, behind, remove_after
 from rota_common.stores.set_aside import SetAside
 from rota_contracts.messages.delivery_log import (
     DeliveryFilter,
@@ -85,7 +85,7 @@ class MongoDeliveries:
         if asked.state is not None:
             conditions.append({"state": asked.state.value})
         if after is not None:
-            conditions.append(_behind(after, "$lt"))
+            conditions.append(behind("created_at", after.at, after.item_id))
         found = self._deliveries.find({"$and": conditions}, NO_BODY).sort(NEWEST).limit(asked.limit)
         return [delivery async for delivery in self._aside.readable_of(found, delivery_of)]
 
@@ -99,7 +99,7 @@ class MongoDeliveries:
         if asked.targets == "failed":
             conditions.append({"state": {"$in": [DeliveryState.FAILED.value, DeliveryState.PENDING.value]}})
         if after is not None:
-            conditions.append(_behind(after, "$gt"))
+            conditions.append(behind("created_at", after.at, after.item_id, "$gt"))
         found = self._deliveries.find({"$and": conditions}).sort(OLDEST).limit(asked.limit)
         return [delivery async for delivery in self._aside.readable_of(found, delivery_of)]
 
@@ -198,12 +198,6 @@ def _matching(asked: DeliveryFilter) -> list[Document]:
     if asked.until is not None:
         conditions.append({"created_at": {"$lt": asked.until}})
     return conditions
-
-
-def _behind(cursor: PageCursor, direction: str) -> Document:
-    """Behind the cursor, in the order of the page."""
-    same_instant = {"created_at": cursor.at, "_id": {direction: cursor.item_id}}
-    return {"$or": [{"created_at": {direction: cursor.at}}, same_instant]}
 
 
 AS_OF_OLD: Document = {

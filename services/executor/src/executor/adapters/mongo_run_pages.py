@@ -4,7 +4,7 @@ from executor.adapters.mongo_run_indexes import NEWEST, QUARANTINED_ID
 from executor.adapters.mongo_run_queries import SUMMARY, summary
 from executor.ports import COUNTED
 from rota_common.page_cursor import PageCursor
-from rota_common.stores.mongo import Collection, Document
+from rota_common.stores.mongo import Collection, Document, behind
 from rota_common.stores.set_aside import SetAside
 from rota_contracts.messages.execution import ExecutionPage, ListExecutions
 from rota_contracts.messages.quarantine import ListQuarantine, Quarantined, QuarantinePage
@@ -15,8 +15,8 @@ async def page_of(
 ) -> ExecutionPage:
     """Without those that can't be read, which count all the same."""
     query = _matching(wanted)
-    behind = [] if after is None else [_behind(after)]
-    found = runs.find({"$and": [query, *behind]}, {"created_at": 1, **SUMMARY}).sort(NEWEST)
+    later = [] if after is None else [behind("created_at", after.at, after.item_id)]
+    found = runs.find({"$and": [query, *later]}, {"created_at": 1, **SUMMARY}).sort(NEWEST)
     skipped = 0 if after else (wanted.page - 1) * wanted.page_size
     documents = await found.skip(skipped).limit(wanted.page_size).to_list(None)
     total = 0 if after else await runs.count_documents(query, limit=COUNTED)
@@ -35,8 +35,8 @@ async def quarantine_page_of(
     runs: Collection, aside: SetAside, wanted: ListQuarantine, *, after: PageCursor | None
 ) -> QuarantinePage:
     """Results in quarantine, run by run."""
-    behind = [] if after is None else [_behind(after)]
-    query = {"$and": [quarantined(wanted), *behind]}
+    later = [] if after is None else [behind("created_at", after.at, after.item_id)]
+    query = {"$and": [quarantined(wanted), *later]}
     found = runs.find(query, {"created_at": 1, "run.execution.quarantine": 1}).sort(NEWEST)
     documents = await found.limit(wanted.limit).to_list(None)
     last = documents[-1] if len(documents) == wanted.limit else None
@@ -72,8 +72,3 @@ def _matching(wanted: ListExecutions) -> Document:
         if wanted.status.over:  # as its index has it
             query["over_at"] = {"$type": "date"}
     return query
-
-
-def _behind(cursor: PageCursor) -> Document:
-    same_instant = {"created_at": cursor.at, "_id": {"$lt": cursor.item_id}}
-    return {"$or": [{"created_at": {"$lt": cursor.at}}, same_instant]}

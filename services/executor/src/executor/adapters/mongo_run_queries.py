@@ -6,7 +6,7 @@ from typing import Any
 from executor.domain.run import Run, Signal, deadline_id
 from executor.domain.signals.limits import INBOX_LIMIT, SIGNALS_LIMIT, is_limited, size_of
 from executor.domain.situation.wording import about
-from rota_common.stores.mongo import NOW, Document, after
+from rota_common.stores.mongo import NOW, Document, after, behind
 from rota_common.stores.trigger_documents import stored_trigger
 from rota_contracts.messages.control import ControlAction
 from rota_contracts.messages.execution import ExecStatus, ExecutionSummary, excerpt
@@ -67,7 +67,6 @@ MERGE_TARGET = {"status": 1, "run.execution.goals.content": 1, "run.execution.tr
 def merge_targets_of(run: Run) -> Document:
     """`preparing.accepts_goals`, of the same robot, and begun before this run."""
     execution = run.execution
-    begun = execution.created_at
     return {
         "team_id": execution.team_id,
         "member_id": execution.member_id,
@@ -76,7 +75,7 @@ def merge_targets_of(run: Run) -> Document:
         "run.execution.executor_mode": ExecutorMode.STANDARD,
         "run.cancelled": None,
         "run.merging": None,
-        "$or": [{"created_at": {"$lt": begun}}, {"created_at": begun, "_id": {"$lt": run.id}}],
+        **behind("created_at", execution.created_at, run.id),
     }
 
 

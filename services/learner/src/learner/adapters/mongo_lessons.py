@@ -8,7 +8,7 @@ from pymongo.errors import DuplicateKeyError
 from learner.adapters.mongo_retention import INDEX, remove_before, robots_with_old
 from learner.domain import AgedRobot, RunLessons, without
 from rota_common.page_cursor import PageCursor
-from rota_common.stores.mongo import Database, Document
+from rota_common.stores.mongo import Database, Document, behind
 from rota_contracts.messages.learning import Lesson
 from rota_contracts.messages.usage import ModelCall
 
@@ -40,8 +40,8 @@ class MongoLessons:
     async def page(
         self, team: str, member: str, *, scope: str | None = None, limit: int, after: PageCursor | None = None
     ) -> Sequence[RunLessons]:
-        behind = [] if after is None else [_behind(after)]
-        query = {"$and": [_with_lessons(team, member, scope=scope), *behind]}
+        later = [] if after is None else [behind("at", after.at, after.item_id)]
+        query = {"$and": [_with_lessons(team, member, scope=scope), *later]}
         return [_run_lessons(found) async for found in self._lessons.find(query).sort(NEWEST).limit(limit)]
 
     async def forget(
@@ -80,10 +80,6 @@ def _with_lessons(team: str, member: str, *, ids: Sequence[str] | None = None, s
     if scope is not None:
         query["lessons.scope"] = scope
     return query
-
-
-def _behind(cursor: PageCursor) -> Document:
-    return {"$or": [{"at": {"$lt": cursor.at}}, {"at": cursor.at, "_id": {"$lt": cursor.item_id}}]}
 
 
 def _document(lessons: RunLessons) -> Document:

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from rota_common.stores.mongo import Database, Document
+from rota_common.stores.mongo import Database, Document, behind
 from trigger_gateway.audit.entry import AuditEntry, AuditMark
 
 FIELDS = ("team", "at", "by", "by_name", "role", "action", "status", "request_id", "address")
@@ -41,7 +41,7 @@ class MongoAuditLog:
     async def page(self, team: str | None, *, after: AuditMark | None, limit: int) -> list[AuditEntry]:
         wanted: Document = {} if team is None else {"team": team}
         if after is not None:
-            wanted["$or"] = [{"at": {"$lt": after.at}}, {"at": after.at, "_id": {"$lt": after.audit_id}}]
+            wanted |= behind("at", after.at, after.audit_id)
         cursor = self._audit.find(wanted).sort([("at", -1), ("_id", -1)]).limit(limit)
         return [_entry(each) async for each in cursor]
 

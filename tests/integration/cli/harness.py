@@ -186,7 +186,7 @@ async def a_system(nats_url: str, mongo_url: str, prefix: str, home: Path, besid
             team_secrets=ForEveryTeam(ENVIRON),
         )
         url = await ends.enter_async_context(serving(app.http, listening(0)))
-        http = await ends.enter_async_context(httpx.AsyncClient(base_url=url, trust_env=False))
+        http = await ends.enter_async_context(httpx.AsyncClient(base_url=url, trust_env=False, timeout=TIMEOUT_S))
         gateway = Gateway(app, nats_url, http)
         gateway.key = await gateway.make_team()
         await gateway.make_robot()

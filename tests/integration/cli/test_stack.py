@@ -11,7 +11,7 @@ from rota.server import servers
 from rota.server.stack import Stack
 from rota_common.runtime import embedded_servers
 from rota_common.runtime.embedded_servers import EmbeddedServer
-from tests.integration.cli.harness import processes_of
+from tests.integration.cli.harness import TIMEOUT_S, processes_of
 
 pytestmark = pytest.mark.integration
 
@@ -22,7 +22,7 @@ async def test_everything_is_ready_and_nothing_is_left(tmp_path: Path) -> None:
         assert set(stack.apps) == {
             *("trigger-gateway", "scheduler", "executor", "validator", "delivery-center", "learner", "memory")
         }
-        async with httpx.AsyncClient(base_url=stack.url, trust_env=False) as http:
+        async with httpx.AsyncClient(base_url=stack.url, trust_env=False, timeout=TIMEOUT_S) as http:
             assert (await http.get("/health/ready")).json()["ready"]
             assert (await http.get("/docs")).status_code == 200
     assert processes_of(tmp_path) == []

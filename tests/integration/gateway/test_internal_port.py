@@ -16,7 +16,7 @@ async def test_it_serves_health_and_metrics_alone(nats: EmbeddedServer, mongo_ur
     given = settings(nats.url, mongo_url, mongo_prefix, http_host="127.0.0.1", internal_port=port)
     app = build(given)
     assert isinstance(app.http, FastAPI)
-    async with app.http.router.lifespan_context(app.http), httpx.AsyncClient() as http:
+    async with app.http.router.lifespan_context(app.http), httpx.AsyncClient(timeout=30) as http:
         await app.service.started.wait()
         answers = {path: await http.get(f"http://127.0.0.1:{port}{path}") for path in ("/metrics", "/v1/teams")}
         assert [answer.status_code for answer in answers.values()] == [200, 404]

@@ -155,6 +155,12 @@ async def test_a_free_run_can_be_written_once_under_the_epoch_it_was_read_with(r
     assert bare(await runs.find("e1")) == run.with_execution(error="first")
 
 
+async def test_what_a_release_returns_is_what_is_read_under_the_next_epoch(runs: Runs) -> None:
+    epoch = await created(runs, a_run())
+    released = await runs.release(a_run().with_execution(error="passed on"), epoch, check_in=MINUTE)
+    assert await runs.read_free("e1") == (released, epoch + 1)
+
+
 async def test_a_run_that_was_claimed_since_it_was_seen_is_not_written(runs: Runs) -> None:
     run = a_run()
     await runs.release(run, await created(runs, run), check_in=MINUTE)

@@ -193,7 +193,7 @@ class Runs(RunQueries, Protocol):
         ...
 
     async def release(self, run: Run, epoch: int, *, check_in: timedelta | None) -> Run:
-        """Write and end the claim with its epoch; a sweeper checks the run after `check_in`."""
+        """Write and end the claim: `read_free` reads this next, one epoch on. It is checked after `check_in`."""
         ...
 
     async def finish(self, run: Run, epoch: int, *, check_in: timedelta | None) -> Run | None:

@@ -29,6 +29,7 @@ from executor.domain.tasks import asked_calls
 from executor.ports import Fenced, Runs
 from executor.publish import EventPublisher
 from executor.runs.active_runs import ActiveRuns, StepCancelled
+from executor.runs.released_runs import ReleasedRuns
 from executor.steps.hooked_steps import RunStep
 from rota_common.clock import Clock
 from rota_common.errors import Transient
@@ -76,6 +77,7 @@ class RunWorker:
     random: Random
     announce: Callable[[Run], Awaitable[None]] = _nothing
     active_runs: ActiveRuns = field(init=False, default_factory=ActiveRuns)
+    released_runs: ReleasedRuns = field(init=False, default_factory=ReleasedRuns)
 
     async def start(self, run: Run) -> bool:
         """Start a new run, or resume it if it has been started before; returns whether it is new.
@@ -152,7 +154,7 @@ class RunWorker:
     async def _pass_on(self, run_id: str, answer: Progressed) -> bool:
         """After most answers the run only requests something of the next service: then one compare-and-set does,
         without a claim."""
-        free = await self.runs.read_free(run_id)
+        free = self.released_runs.take(run_id) or await self.runs.read_free(run_id)
         if free is None:
             return False
         run, epoch = free
@@ -275,6 +277,7 @@ class RunWorker:
                 check_at = waiting.next_check(patience) or now
                 released = await self.runs.release(waiting, epoch, check_in=check_at - now)
                 if not released.inbox:
+                    self.released_runs.keep(released, epoch + 1)
                     await self.publisher.request(waiting, step)
                 return released
             case _:

@@ -1,6 +1,11 @@
-"""The addresses that webhooks are sent to, with the system's own resolver and real sockets."""
+"""The addresses and connections that webhooks are sent over, with the system's own resolver and real sockets."""
 
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from typing import cast
 
 import pytest
 
@@ -13,8 +18,9 @@ from rota_contracts.messages.delivery import DeliveryContent, DeliveryContext
 from rota_contracts.messages.text import Text
 from rota_contracts.robots.preferences import WebhookTarget
 from rota_contracts.robots.robot import Robot
-from tests.integration.delivery.receivers import HttpReceiver
+from tests.integration.delivery.receivers import HttpReceiver, Manner
 
+OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 WRITTEN = ["127.1", "2130706433", "0x7f000001", "0177.0.0.1", "[::ffff:7f00:1]", "0", "localhost", "x@127.0.0.1"]
 
 
@@ -71,3 +77,55 @@ async def test_cookies_are_not_sent_to_another_receiver_at_the_same_address(rece
     await sent(receiver, Names("127.0.0.1"), "one.test", "two.test", "one.test")
     assert len(receiver.got) == 3
     assert not any("cookie" in got.headers for got in receiver.got)
+
+
+@asynccontextmanager
+async def server(handle: Manner) -> AsyncIterator[HttpReceiver]:
+    """The port of a server, whose connections are all over when it ends."""
+    connections = set[asyncio.Task[None]]()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connections.add(cast("asyncio.Task[None]", asyncio.current_task()))
+        with contextlib.suppress(asyncio.IncompleteReadError):  # the client has closed it
+            await handle(reader, writer)
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as started:
+        yield HttpReceiver(started.sockets[0].getsockname()[1])
+        await asyncio.gather(*connections)
+
+
+async def test_a_receiver_is_asked_over_one_connection_for_each_of_its_names() -> None:
+    connections, answered = 0, 0
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections, answered
+        connections += 1
+        while True:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+            await reader.readexactly(int(head.split("content-length: ")[1].split("\r\n")[0]))
+            writer.write(OK)
+            answered += 1
+
+    async with server(handle) as receiver:
+        await sent(receiver, Names("127.0.0.1"), "one.test", "two.test", "one.test", "two.test", "one.test")
+    assert (connections, answered) == (2, 5)
+
+
+async def test_a_kept_connection_that_is_closed_under_a_request_costs_no_attempt() -> None:
+    requests = 0
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answers the first request of a connection, and closes it as soon as the second one comes."""
+        nonlocal requests
+        await reader.readuntil(b"}")
+        requests += 1
+        writer.write(OK)
+        await reader.readuntil(b"HTTP/1.1")
+        writer.transport.abort()
+
+    async with server(handle) as receiver:
+        await sent(receiver, Names("127.0.0.1"), "one.test", "one.test")
+    assert requests == 2

@@ -12,15 +12,17 @@ from email.utils import parsedate_to_datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
+import httpcore
 import httpx
 
+from delivery_center.adapters.checked_connections import checked_transport, connecting_to
 from delivery_center.adapters.webhook_signing import signatures
 from delivery_center.domain.outgoing_message import OutgoingMessage
 from delivery_center.ports import Gone, NotAttempted, Sent, TransientReply
 from rota_common.errors import Permanent, Transient
 from rota_common.redaction import without_credentials
 from rota_common.team_secrets import MissingTeamSecret, TeamSecrets
-from rota_common.urls import Network, Resolver, Target, checked_target
+from rota_common.urls import Network, Resolver, checked_target
 from rota_common.urls import resolve as system_resolver
 from rota_contracts.messages.notice import NoticeRequestedV1
 from rota_contracts.robots.preferences import WebhookTarget
@@ -35,17 +37,19 @@ RARE = ("failed", "released_by", "trigger_id")
 """Left out of the context where there is none, so that a body stays the same at every attempt."""
 
 
-def webhook_client(*, verify: ssl.SSLContext | bool = True) -> httpx.AsyncClient:
-    """A client for all receivers. It has no timeouts of its own: the channel sets one for the whole attempt.
+BROKEN = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
+"""What a kept connection that its server has just closed raises."""
 
-    Connections aren't kept: the pool identifies them by address, and one that was opened (and verified) for one name
-    would serve another name at the same address. Nor are cookies, for the same reason.
-    """
+
+def webhook_client(
+    *, verify: ssl.SSLContext | bool = True, network: httpcore.AsyncNetworkBackend | None = None
+) -> httpx.AsyncClient:
+    """A client for all receivers. It has no timeouts of its own: the channel sets one for the whole attempt. Cookies
+    aren't kept: one receiver's would be sent to another."""
     return httpx.AsyncClient(
         timeout=None,  # noqa: S113  # each step would have its own, which a receiver that drips never exceeds
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
-        verify=verify,
+        transport=checked_transport(verify=verify, network=network),
         trust_env=False,
         follow_redirects=False,
     )
@@ -91,7 +95,7 @@ class HttpxWebhook:
         """The head of the response."""
         where = await checked_target(target.url, allowed=self._allowed, resolver=self._resolver)
         try:
-            return await self._client.send(self._request(target, where, headers, body), stream=True)
+            return await self._sent(target, where.address, headers, body)
         except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.LocalProtocolError) as error:
             raise Permanent(f"expected a request that HTTP allows: {error}") from error
         except httpx.ConnectError as error:
@@ -99,16 +103,16 @@ class HttpxWebhook:
         except httpx.HTTPError as error:
             raise Transient(f"can't reach {where.host}: {type(error).__name__} {error}".strip()) from error
 
-    def _request(self, target: WebhookTarget, where: Target, headers: dict[str, str], body: str) -> httpx.Request:
-        """To the checked address, with the name of the requested host."""
-        url = httpx.URL(target.url)
-        return self._client.build_request(
-            target.method,
-            url.copy_with(host=where.address, fragment=None),
-            headers={**headers, "host": url.netloc.decode()},
-            content=body.encode(),
-            extensions={"sni_hostname": url.raw_host.decode()},
-        )
+    async def _sent(self, target: WebhookTarget, address: str, headers: dict[str, str], body: str) -> httpx.Response:
+        """The answer; asked for once more where a kept connection turns out to be closed."""
+        request = self._client.build_request(target.method, target.url, headers=headers, content=body.encode())
+        with connecting_to(address) as connecting:
+            try:
+                return await self._client.send(request, stream=True)
+            except BROKEN:
+                if connecting.opened:
+                    raise
+                return await self._client.send(request, stream=True)
 
     async def _resolved(self, target: WebhookTarget, team: str) -> Mapping[str, str]:
         """The references of the target, with their values."""

@@ -4,12 +4,13 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from nats.js.errors import APIError, ServerError
 
-from rota_common.bus.feed import Feed
+from rota_common.bus.feed import IN_A_ROW, Feed
 from rota_common.bus.publishing import NotInCatalog
 from rota_common.clock import now
 from rota_common.errors import Transient
@@ -128,6 +129,19 @@ async def test_a_replica_that_lost_a_race_continues_from_the_winner(nats: Embedd
         assert await one.publish("c1") == 1
         assert [await other.publish(f"d{n}") for n in range(3)] == [2, 3, 4]
         assert await one.publish("c2") == 5
+
+
+async def test_a_replica_with_a_long_queue_lets_another_have_its_turn(
+    nats: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rota_common.bus.feed.PAUSE_TRIPS", 20)  # enough on any machine
+    async with publishing(nats.url) as one, publishing(nats.url) as other:
+        known = [await replica.publish(f"c{n}") for n, replica in enumerate((one, other, one))]
+        queue = asyncio.gather(*(one.publish(f"d{n}") for n in range(400)))
+        numbers = [await other.publish(f"e{n}") for n in range(40)]
+        await queue
+    waited = [late - before - 1 for before, late in pairwise([known[-1] or 0, *(number or 0 for number in numbers)])]
+    assert max(waited) <= IN_A_ROW + 1, waited
 
 
 @pytest.mark.parametrize("again", [True, False], ids=["marked as resent", "after a restart"])

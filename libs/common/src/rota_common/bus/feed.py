@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from math import inf
 from time import monotonic
 from typing import Protocol, TypeVar
 
@@ -37,6 +38,17 @@ PATIENCE_S = 10.0
 BEHIND_S = 0.01
 """Seconds to wait for a server that doesn't have the winner's message yet."""
 
+IN_A_ROW = 8
+"""Facts of one subject that a replica stores one right after another before it pauses, if it isn't alone. Whoever lost
+a race needs two round trips to come back where the winner needs one, so it would go on losing while the winner's queue
+lasts."""
+
+RIVAL_S = 60.0
+"""Seconds after a lost race in which another replica is expected to publish, too."""
+
+PAUSE_TRIPS = 3
+"""Round trips of a pause: enough for one that has just lost to catch up and to store its fact."""
+
 FRESH = timedelta(minutes=1)
 """An older fact may have been published by another replica; well within the stream's duplicate window."""
 
@@ -59,10 +71,13 @@ class Counts(Protocol):
 @dataclass
 class _Subject:
     """The last message of a subject: `last` is its number in the stream (0: there is none, None: unknown), `count` its
-    number in the subject. `lock`: this process doesn't race itself."""
+    number in the subject. `lock`: this process doesn't race itself. `in_a_row`: facts stored without a pause;
+    `lost_at`: seconds of the monotonic clock when another replica was faster."""
 
     last: int | None = None
     count: int = 0
+    in_a_row: int = 0
+    lost_at: float = -inf
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
@@ -103,6 +118,8 @@ class Feed:
         event = self._publish.event(channel, data, caused_by=caused_by, step=step, trace=trace)
         subject = channel.subject(data.team_id, data.member_id)
         known = self._subject(subject)
+        if not known.lock.locked():
+            known.in_a_row = 0
         async with known.lock:
             try:
                 look = again or self._is_old(since)
@@ -165,6 +182,7 @@ class Feed:
         """Store the event with its number; returned unchanged if the stream turns out to have it."""
         until = monotonic() + PATIENCE_S
         while True:
+            began = monotonic()
             numbered = replace(event, sequence=known.count + 1)
             try:
                 ack = await self._sent(subject, numbered, known.last or 0)
@@ -173,7 +191,9 @@ class Feed:
                     raise
                 if await self._is_among_newer(subject, known, event.id):
                     return event
+                known.in_a_row, known.lost_at = 0, monotonic()
             else:
+                await self._pause(known, trip=monotonic() - began)
                 return self._noted(subject, known, numbered, ack) or event
             if monotonic() > until:
                 raise Transient(f"other replicas won every race on {subject} for {PATIENCE_S:g} s")
@@ -182,6 +202,12 @@ class Feed:
         headers, body = event.headers() | {EXPECTED_LAST: str(last)}, event.body()
         check_size(self._bus, subject, body, headers)
         return await self._bus.jetstream.publish(subject, body, timeout=TIMEOUT_S, stream=FEED, headers=headers)
+
+    async def _pause(self, known: _Subject, *, trip: float) -> None:
+        known.in_a_row += 1
+        if known.in_a_row >= IN_A_ROW and monotonic() - known.lost_at < RIVAL_S:
+            await asyncio.sleep(PAUSE_TRIPS * trip)
+            known.in_a_row = 0
 
     def _noted(self, subject: str, known: _Subject, event: Event[P], ack: PubAck) -> Event[P] | None:
         """The event if it was stored; None for a duplicate, which has another number."""

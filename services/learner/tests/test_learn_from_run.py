@@ -137,8 +137,16 @@ async def test_malformed_lessons_are_left_out(listed: list[Any]) -> None:
     assert (fact.lessons, fact.error, fact.skipped) == ([], None, None)
 
 
+async def test_a_lesson_that_the_robot_has_is_not_learnt_again() -> None:
+    said = ["Acme pays late", "acme  pays late", "Acme orders on Mondays", "Acme orders on mondays"]
+    learner = Learner({"lessons": [{"type": "insight", "content": each} for each in said]})
+    fact = await learner.learn(summary={**WELL, "known": ["Acme pays LATE"]})
+    assert [lesson.content for lesson in fact.lessons] == ["Acme orders on Mondays"]
+
+
 async def test_lessons_are_few_and_short() -> None:
-    fact = await Learner({"lessons": [{"type": "Insight", "content": "x" * 5000}] * 30}).learn()
+    said = [f"{number:02} {'x' * 5000}" for number in range(30)]
+    fact = await Learner({"lessons": [{"type": "Insight", "content": each} for each in said]}).learn()
     assert [len(lesson.content) for lesson in fact.lessons] == [2000] * 10
     assert len({lesson.id for lesson in fact.lessons}) == 10
 

@@ -85,23 +85,32 @@ def _drafts(request: LearningRequestedV1, answer: AgentReply, found: Json) -> tu
     if answer.error:
         return [], f"the learning agent {answer.agent_id} failed: {answer.error}"
     if isinstance(found, dict) and isinstance(found.get("lessons"), list):
-        return _wanted(found["lessons"], request.types), None
+        return _wanted(found["lessons"], request.types, known=request.summary.known), None
     error = (
         f'expected a JSON object with "lessons" of the learning agent {answer.agent_id}, got: {answer.content[:200]!r}'
     )
     return _own(request.summary, request.types), error
 
 
-def _wanted(listed: Iterable[Json], types: Iterable[LessonType]) -> list[Draft]:
-    """Only well-formed lessons of the types that the robot keeps."""
+def _wanted(listed: Iterable[Json], types: Iterable[LessonType], *, known: Iterable[str]) -> list[Draft]:
+    """Only well-formed lessons of the types that the robot keeps, and none in the words of one that it has."""
     by_name = {str(kind): kind for kind in types}
     drafts: list[Draft] = []
+    seen = {_words(each) for each in known}
     for item in listed:
         kind = by_name.get(str(item.get("type")).lower()) if isinstance(item, dict) else None
         content = item.get("content") if kind else None
-        if kind and isinstance(content, str) and any(each.isalpha() for each in content):
-            drafts.append((kind, content.strip()[:CONTENT_LIMIT]))
+        if not kind or not isinstance(content, str) or not any(each.isalpha() for each in content):
+            continue
+        content = content.strip()[:CONTENT_LIMIT]
+        if _words(content) not in seen:
+            seen.add(_words(content))
+            drafts.append((kind, content))
     return drafts[:MAX_LESSONS]
+
+
+def _words(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def _own(summary: RunSummary, types: Iterable[LessonType]) -> list[Draft]:

@@ -11,6 +11,7 @@ UNIT := $(BIN)/python -m pytest -q --hypothesis-profile=quick -m "not integratio
 DOUBLED := tests/integration/executor tests/integration/delivery tests/integration/validator tests/integration/learner \
 	tests/integration/memory tests/integration/scheduler
 PACKAGES := contracts libs/common $(sort $(wildcard services/*)) cli
+PEERS := .venv/peers
 SERVICES := $(notdir $(sort $(wildcard services/*)))
 
 # uv is some ten times faster than pip; where only pip knows the way to the packages, pip does it.
@@ -23,7 +24,7 @@ compile = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --
 # The tests start hundreds of processes; without bytecode each compiles all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo check test soak unit-runs unit-services unit-ports unit-others lint format schemas bench flood chaos simulate-year lock
+.PHONY: help setup demo check test soak unit-runs unit-services unit-ports unit-others lint format schemas bench bench-peers flood chaos simulate-year lock
 .DEFAULT_GOAL := help
 
 help: ## list these targets
@@ -88,6 +89,18 @@ bench: setup ## measure, beside the floor
 	$(BIN)/python -m bench.clock
 	$(BIN)/python -m bench.flood
 
+bench-peers: setup $(PEERS)/.stamp ## measure standard mode beside Restate and DBOS, in an environment of its own (needs npm)
+	$(BIN)/python -m bench.peers $(ARGS)
+
+$(PEERS)/.stamp: requirements/peers.txt bench/peers/package-lock.json | setup
+	@echo "installing the peers into $(PEERS)"
+	@$(PYTHON) -m venv $(PEERS)
+	@$(BIN)/uv pip install --quiet --python $(PEERS)/bin/python --require-hashes -r requirements/peers.txt || \
+		$(PEERS)/bin/pip install --quiet --require-hashes -r requirements/peers.txt
+	@cp bench/peers/package.json bench/peers/package-lock.json $(PEERS)/
+	@cd $(PEERS) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
 flood: setup ## flood one team with webhooks, see that another's clocks stay on time (SECONDS=20 SEED=1)
 	$(BIN)/python -m bench.flood $(SECONDS:%=--seconds=%) $(SEED:%=--seed=%)
 
@@ -100,6 +113,7 @@ simulate-year: setup ## a year of a thousand clocks in minutes, counted by an in
 lock: setup ## pin again what the pyproject.tomls and requirements/*.in ask for (UPGRADE=--upgrade takes the newest)
 	@$(compile) --extra server cli/pyproject.toml requirements/dev.in -o requirements/all.txt
 	@$(compile) -c requirements/all.txt requirements/build.in -o requirements/build.txt
+	@$(compile) requirements/peers.in -o requirements/peers.txt
 	@for name in $(SERVICES); do \
 		$(compile) -c requirements/all.txt services/$$name/pyproject.toml -o requirements/$$name.txt || exit 1; \
 	done

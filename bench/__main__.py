@@ -4,6 +4,8 @@ import argparse
 import asyncio
 import tempfile
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -11,6 +13,9 @@ from typing import Any
 
 from bench.floor import Floor
 from bench.result_file import RESULTS, keep
+from bench.sink import of_execution, sink
+from bench.standard import Standard
+from bench.standard_floor import StandardFloor
 from bench.system import System
 from bench.task_overhead import Planner, overhead
 from rota_common import topology
@@ -37,40 +42,57 @@ async def in_flight(once: Once, count: int, flight: int) -> float:
     return count / (perf_counter() - started)
 
 
-async def measure(rounds: int, latency_runs: int, rate_runs: int, flight: int) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class Load:
+    """The work of one round."""
+
+    rounds: int
+    latency_runs: int
+    rate_runs: int
+    in_flight: int
+
+
+async def measure(load: Load) -> list[dict[str, Any]]:
     """Floor and system by turns, so that what else the machine does hits both; medians over the rounds."""
-    with tempfile.TemporaryDirectory(prefix="rota-bench-") as name:
-        folder = Path(name)
+    async with AsyncExitStack() as ends:
+        folder = Path(ends.enter_context(tempfile.TemporaryDirectory(prefix="rota-bench-")))
         nats, mongo = nats_server(folder / "nats"), mongod(folder / "mongo")
-        await asyncio.gather(nats.start(), mongo.start())
+        for server in (nats, mongo):
+            ends.push_async_callback(server.stop)
+            await server.start()
         await topology.apply_to(nats.url)
         planner = Planner(folder / "planner")
-        floor, system = Floor(nats.url, mongo.url), System(folder, nats, mongo, planner.settings())
         planning = asyncio.create_task(planner.serve())
-        try:
-            await floor.start()
-            await system.start()
-            seen: dict[str, list[float]] = {"floor_s": [], "rota_s": [], "floor_rate": [], "rota_rate": []}
-            for part, side in ((floor, "floor"), (system, "rota")):  # warm up
-                await in_flight(part.once, 50, 10)
-                print(f"{side} is warm")
-            for number in range(1, rounds + 1):
-                seen["floor_s"].append(await one_at_a_time(floor.once, latency_runs))
-                seen["rota_s"].append(await one_at_a_time(system.once, latency_runs))
-                seen["floor_rate"].append(await in_flight(floor.once, rate_runs, flight))
-                seen["rota_rate"].append(await in_flight(system.once, rate_runs, flight))
-                print(f"round {number} of {rounds}: " + ", ".join(f"{k} {v[-1]:.4g}" for k, v in seen.items()))
-            per_task = await overhead(system.ended, 2 * rounds + 1)
-        finally:
-            planning.cancel()
-            await system.stop()
-            await floor.stop()
-            await nats.stop()
-            await mongo.stop()
-    ms, floor_ms = median(seen["rota_s"]) * 1000, median(seen["floor_s"]) * 1000
-    rate, floor_rate = median(seen["rota_rate"]), median(seen["floor_rate"])
-    latency = _row("execution_latency_p50", ms, "ms", floor_ms)
-    return [latency, _row("executions_per_second", rate, "1/s", floor_rate), per_task]
+        ends.callback(planning.cancel)
+        to = await ends.enter_async_context(sink(of_execution))
+        system = System(folder, nats, mongo, planner.settings())
+        floor, bare = Floor(nats.url, mongo.url), StandardFloor(nats.url, mongo.url, to)
+        standard = Standard(system, nats.url, to)
+        for part in (floor, system, bare, standard):
+            ends.push_async_callback(part.stop)
+            await part.start()
+            await in_flight(part.once, 50, 10)
+        print("all is warm")
+        rows = await _by_turns(floor.once, system.once, load, "execution_latency_p50", "executions_per_second")
+        rows += await _by_turns(bare.once, standard.once, load, "standard_latency_p50", "standard_per_second")
+        return [*rows, await overhead(system.ended, 2 * load.rounds + 1)]
+
+
+async def _by_turns(floor: Once, rota: Once, load: Load, latency: str, rate: str) -> list[dict[str, Any]]:
+    """The rows of these names: ms one at a time, and runs per second with many in flight."""
+    seen: dict[str, list[float]] = {"floor_s": [], "rota_s": [], "floor_rate": [], "rota_rate": []}
+    for number in range(1, load.rounds + 1):
+        seen["floor_s"].append(await one_at_a_time(floor, load.latency_runs))
+        seen["rota_s"].append(await one_at_a_time(rota, load.latency_runs))
+        seen["floor_rate"].append(await in_flight(floor, load.rate_runs, load.in_flight))
+        seen["rota_rate"].append(await in_flight(rota, load.rate_runs, load.in_flight))
+        figures = ", ".join(f"{name} {values[-1]:.4g}" for name, values in seen.items())
+        print(f"{rate}, round {number} of {load.rounds}: {figures}")
+    middle = {name: median(values) for name, values in seen.items()}
+    return [
+        _row(latency, middle["rota_s"] * 1000, "ms", middle["floor_s"] * 1000),
+        _row(rate, middle["rota_rate"], "1/s", middle["floor_rate"]),
+    ]
 
 
 def _row(name: str, value: float, unit: str, floor: float) -> dict[str, Any]:
@@ -80,12 +102,12 @@ def _row(name: str, value: float, unit: str, floor: float) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3, help="floor and system by turns (default 3)")
+    parser.add_argument("--rounds", type=int, default=5, help="floor and system by turns (default 5)")
     parser.add_argument("--latency-runs", type=int, default=60, help="runs one at a time, each round")
     parser.add_argument("--rate-runs", type=int, default=400, help="runs with many in flight, each round")
     parser.add_argument("--in-flight", type=int, default=50)
     given = parser.parse_args()
-    rows = asyncio.run(measure(given.rounds, given.latency_runs, given.rate_runs, given.in_flight))
+    rows = asyncio.run(measure(Load(given.rounds, given.latency_runs, given.rate_runs, given.in_flight)))
     keep(rows)
     print(f"\n{'figure':<26}{'value':>10} {'unit':<5}{'floor':>10}{'ratio':>8}")
     for row in rows:

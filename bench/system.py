@@ -59,7 +59,8 @@ class System:
                 "ROTA_POOL": "1000",
                 "ROTA_RATE_PER_ADDRESS": "0",
                 "ROTA_RATE_PER_SOURCE": "0",
-                **secrets_folder(folder, TEAM, BENCH_SECRET=SECRET),
+                "ROTA_ALLOW_PRIVATE_TARGETS": "127.0.0.0/8",
+                **secrets_folder(folder, TEAM, BENCH_SECRET=SECRET, BENCH_OUT_SECRET=f"whsec_{SECRET}"),
                 **settings,
             },
         )
@@ -69,7 +70,9 @@ class System:
     async def start(self) -> None:
         """Start the services, wait until all are ready, make the team, the source and the robot."""
         await self.processes.start_all()
-        await self._prepare()
+        await self.processes.create(("/v1/teams", {"team_id": TEAM}))
+        await self.create(SOURCE, ROBOT)
+        await self.create(task_overhead.SOURCE, task_overhead.ROBOT)
         self._client = await nats.connect(self._nats_url)
         await self._client.subscribe("rota.v1.delivery.completed.>", cb=self._on_delivery)
 
@@ -82,28 +85,28 @@ class System:
 
     async def once(self, event: Mapping[str, Any] = EVENT) -> float:
         """Seconds from posting the webhook to its delivery event."""
-        connection = (
-            self._idle.pop() if self._idle else Connection("127.0.0.1", self.processes.ports["trigger-gateway"])
-        )
-        body = json.dumps(event).encode()
-        headers, started = signed(body), perf_counter()
-        status, answer = await connection.post(f"/v1/hooks/{TEAM}/{SOURCE}", body, headers)
-        self._idle.append(connection)
-        if status != 202:
-            raise RuntimeError(f"expected 202 from the webhook, got {status}: {answer}")
-        execution = answer["triggers"][0]["execution_id"]
+        started = perf_counter()
+        execution = await self.post(SOURCE, event)
         await asyncio.wait_for(self._delivered.setdefault(execution, asyncio.Event()).wait(), 60)
         del self._delivered[execution]
         return perf_counter() - started
 
+    async def post(self, source: str, event: Mapping[str, Any]) -> str:
+        """The execution that this event, signed and posted, starts. Raises RuntimeError for any answer but 202."""
+        connection = (
+            self._idle.pop() if self._idle else Connection("127.0.0.1", self.processes.ports["trigger-gateway"])
+        )
+        body = json.dumps(event).encode()
+        status, answer = await connection.post(f"/v1/hooks/{TEAM}/{source}", body, signed(body))
+        self._idle.append(connection)
+        if status != 202:
+            raise RuntimeError(f"expected 202 from the webhook, got {status}: {answer}")
+        return str(answer["triggers"][0]["execution_id"])
+
     async def ended(self, data: dict[str, Any]) -> Execution:
         """An event for the worker with this data; its execution, once it is over."""
-        body = json.dumps({"type": "work.wanted", "data": data}).encode()
+        execution = await self.post(task_overhead.SOURCE, {"type": "work.wanted", "data": data})
         async with httpx.AsyncClient(trust_env=False, base_url=self.processes.gateway, headers=ADMIN) as client:
-            started = await client.post(f"/v1/hooks/{TEAM}/{task_overhead.SOURCE}", content=body, headers=signed(body))
-            if started.status_code != 202:
-                raise RuntimeError(f"expected 202 from the webhook, got {started.status_code}: {started.text}")
-            execution = started.json()["triggers"][0]["execution_id"]
             while True:
                 found = await client.get(f"/v1/teams/{TEAM}/executions/{execution}")
                 if found.status_code == 200:
@@ -112,18 +115,16 @@ class System:
                         return read
                 await asyncio.sleep(0.05)
 
+    async def create(self, source: str, robot: Mapping[str, Any]) -> None:
+        """A source of webhooks, and the robot that listens to it."""
+        await self.processes.create(
+            (f"/v1/teams/{TEAM}/sources", {"name": source, "secret": "$ENV.BENCH_SECRET"}),
+            (f"/v1/teams/{TEAM}/robots", dict(robot)),
+        )
+
     async def _on_delivery(self, message: Msg) -> None:
         execution = json.loads(message.data)["context"]["execution_id"]
         self._delivered.setdefault(execution, asyncio.Event()).set()
-
-    async def _prepare(self) -> None:
-        team = f"/v1/teams/{TEAM}"
-        sources = [
-            (f"{team}/sources", {"name": name, "secret": "$ENV.BENCH_SECRET"})
-            for name in (SOURCE, task_overhead.SOURCE)
-        ]
-        robots = [(f"{team}/robots", robot) for robot in (ROBOT, task_overhead.ROBOT)]
-        await self.processes.create(("/v1/teams", {"team_id": TEAM}), *sources, *robots)
 
 
 def signed(body: bytes) -> dict[str, str]:

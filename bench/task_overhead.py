@@ -32,8 +32,9 @@ Run = Callable[[dict[str, Any]], Awaitable[Execution]]
 
 
 class Planner:
-    """The model of the planner, over HTTP: it plans as many tasks as the event asks for. Rehearsal answers all other
-    calls inside the executor, at once: what is left is the cost of the journal."""
+    """The model of the planner, over HTTP: it plans as many tasks as the event asks for, calls of the process that it
+    names, if any. Rehearsal answers all other calls inside the executor, at once: what is left is the cost of the
+    journal."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._stop = folder, asyncio.Event()
@@ -60,16 +61,24 @@ class Planner:
 
 
 async def _plan(request: Request) -> Response:
-    wanted = (await request.json())["facts"]["data"]["tasks"]
-    tasks = [
-        {
-            "description": f"Task {number}",
-            "executor_id": "worker",
-            "validation_rules": [{"type": "json_path", "path": "status", "value": "done"}],
+    data = (await request.json())["facts"]["data"]
+    return JSONResponse({"text": json.dumps({"tasks": [_task(n, data.get("process")) for n in range(data["tasks"])]})})
+
+
+def _task(number: int, process: str | None) -> dict[str, Any]:
+    """A call of the process, if the event names one, else the worker's."""
+    if process is not None:
+        return {
+            "description": f"Step {number}",
+            "executor_type": "process",
+            "executor_id": process,
+            "args": [number],
         }
-        for number in range(wanted)
-    ]
-    return JSONResponse({"text": json.dumps({"tasks": tasks})})
+    return {
+        "description": f"Task {number}",
+        "executor_id": "worker",
+        "validation_rules": [{"type": "json_path", "path": "status", "value": "done"}],
+    }
 
 
 async def overhead(run: Run, rounds: int) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""Peers on the same work: Restate and DBOS beside Rota's standard mode."""

@@ -8,6 +8,7 @@ from rota.timestamps import duration_text, utc_time
 from rota.trail import money_text
 from rota_contracts.messages.delivery import DeliveryReply
 from rota_contracts.messages.execution import Execution
+from rota_contracts.messages.trigger import TriggerInput
 from rota_contracts.messages.usage import ModelUsage
 
 
@@ -33,6 +34,8 @@ def _head(run: Execution) -> Iterator[str]:
     yield f"execution {run.execution_id}  {run.status.value}  (phase {run.phase.value}, {run.executor_mode.value})"
     yield f"robot     {run.team_id}/{run.member_id}, rev {run.robot_rev}"
     yield f"trigger   {run.trigger.type.value}, {utc_time(run.trigger.received_at)}"
+    if run.trigger.input.source:
+        yield f"event     {_event(run.trigger.input)}"
     if run.trigger.retry_of:
         yield f"retry of  {run.trigger.retry_of}"
     if run.deadline_at is not None and not run.status.over:
@@ -50,6 +53,12 @@ def _head(run: Execution) -> Iterator[str]:
     if run.skipped:
         yield f"skipped   {run.skipped}"
     yield from (f"note      {note}" for note in run.notes)
+
+
+def _event(given: TriggerInput) -> str:
+    """Its type, its source and the id that its sender gave it: `rota events show` takes both."""
+    kind = f"{given.event_type} of" if given.event_type else "of"
+    return f"{kind} {given.source}: {given.event_id or 'without an id'}"
 
 
 def _section(title: str, lines: list[str]) -> Iterator[str]:

@@ -125,7 +125,7 @@ def test_all_commands_are_there() -> None:
         *("sources", "sources list", "sources show", "sources add", "sources add-database", "sources rotate"),
         "sources remove",
         *("secrets", "secrets list", "secrets set", "secrets remove", "secrets rotate-key"),
-        *("robots", "robots show", "robots next", "robots delete", "robots init"),
+        *("robots", "robots show", "robots next", "robots delete", "robots get", "robots init"),
         *("intervene", "answer", "pause", "resume", "stop", "replay"),
         *("plan", "plan add", "plan update", "plan remove"),
         *("keys", "keys create", "keys delete", "subscriptions", "subscriptions add", "subscriptions remove"),

@@ -1,11 +1,14 @@
 """The examples are valid: definitions that the contract accepts, an event."""
 
+import json
 from pathlib import Path
 
 import pytest
 import yaml
+from cli.tests.harness import Command, Gateway
 
 from rota.definitions import read_definitions, wire
+from rota.robot_template import template
 from rota_contracts.robots.robot import parse_definition
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -35,6 +38,33 @@ def test_each_robot_is_a_definition_and_is_named_as_its_file(path: Path) -> None
 def test_a_robot_is_sent_with_only_the_written_fields(path: Path) -> None:
     (definition,) = read_definitions(path)
     assert parse_definition(wire(definition)) == definition
+
+
+ODD_TEXTS = ["on", "no", "0o17", "1e3", "09:30", "12:30", "2026-03-01", "~", "a: b", "# c", "two\nlines\n", " é "]
+
+
+def test_a_robots_definition_comes_back_as_a_file_that_changes_nothing(
+    gateway: Gateway, command: Command, tmp_path: Path
+) -> None:  # CL-01
+    (tmp_path / "every-field.yaml").write_text(template("every-field"))
+    odd = {"identity": {"role": "1.5", "duties": ODD_TEXTS}}
+    definitions = [found for path in (*ROBOTS, tmp_path / "every-field.yaml") for found in read_definitions(path)]
+    definitions.append(parse_definition({"member_id": "odd", "robot_config": odd}))
+    for definition in definitions:
+        name = str(definition.member_id)
+        maintained = {"team_id": "main", "robot_status": "idle", "error": None, "rev": 3, "deleted": False}
+        gateway.responses[f"/robots/{name}"] = definition.model_dump(mode="json") | maintained
+        (tmp_path / "got.yaml").write_text(command("robots", "get", name)[1])
+        assert read_definitions(tmp_path / "got.yaml") == [definition], name
+        assert parse_definition(json.loads(command("robots", "get", name, "--json")[1])) == definition
+
+
+def test_a_field_that_this_command_does_not_know_is_not_lost_in_silence(gateway: Gateway, command: Command) -> None:
+    gateway.responses["/robots/a"] = {"member_id": "a", "robot_config": {"identity": {"role": "A"}, "moods": []}}
+    code, out, err = command("robots", "get", "a")
+    assert (code, out) == (1, "")
+    assert "moods" in err
+    assert "newer than this command" in err
 
 
 def test_the_lead_processor_signs_its_webhooks_and_sends_mails() -> None:

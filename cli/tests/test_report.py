@@ -104,6 +104,13 @@ def test_a_new_run_has_only_a_head() -> None:
     assert lines(trigger=TRIGGER | {"retry_of": "e0"})[-1] == "retry of  e0"
 
 
+def test_an_events_run_names_the_event() -> None:
+    event = {"source": "leads", "event_type": "lead.created", "event_id": "evt-1"}
+    shown = [lines(trigger=TRIGGER | {"type": "event", "input": event})[-1]]
+    shown.append(lines(trigger=TRIGGER | {"type": "event", "input": {"source": "leads"}})[-1])
+    assert shown == ["event     lead.created of leads: evt-1", "event     of leads: without an id"]
+
+
 def test_each_phase_has_its_start_and_duration() -> None:
     phases = [
         {"phase": "goals", "started_at": at(0), "finished_at": at(0.34)},

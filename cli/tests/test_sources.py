@@ -50,6 +50,14 @@ def test_a_webhook_is_added_with_the_given_settings(gateway: Gateway, command: C
     }
 
 
+def test_a_secret_that_is_not_set_is_warned_of(gateway: Gateway, command: Command) -> None:
+    gateway.responses |= {"/sources": LEADS, "/secrets": {"secrets": [{"name": "SET"}]}}
+    words = ("sources", "add", "leads", "--secret", "$ENV.NOT_SET", "--secret", "$SECRET.SET")
+    code, _, err = command(*words)
+    assert code == 0
+    assert err == "the secret NOT_SET isn't set, and its events are refused: rota secrets set NOT_SET\n"
+
+
 def test_a_generated_secret_is_shown(gateway: Gateway, command: Command) -> None:
     gateway.responses["/sources"] = LEADS | {"generated_secrets": ["whsec_new"]}
     _, out, _ = command("sources", "add", "leads", "--generate")

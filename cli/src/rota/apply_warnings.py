@@ -1,13 +1,11 @@
 """Warnings about applied robots: what is known to fail until it is set up."""
 
-import re
 from collections.abc import Iterator, Sequence
 
-from rota.client import Api, ApiError
+from rota.client import Api
 from rota.kinds import Definition
+from rota.missing_names import REFERENCE, names, not_set
 from rota_contracts.robots.robot import RobotDefinition
-
-REFERENCE = re.compile(r'"\$(?:SECRET|ENV)\.([A-Za-z_][A-Za-z0-9_]*)"')
 
 ADD = {
     "webhook": "rota sources add {name} --generate",
@@ -19,8 +17,8 @@ async def warnings(api: Api, definitions: Sequence[Definition]) -> list[str]:
     """In the order of the definitions, each once. What the key may not read isn't checked."""
     robots = [each for each in definitions if isinstance(each, RobotDefinition)]
     needed = [each for robot in robots for each in _needed(robot)]
-    known = {kind: await _names(api, kind) for kind in dict.fromkeys(kind for kind, *_ in needed)}
-    missing = (text for kind, name, text in needed if (names := known[kind]) is not None and name not in names)
+    known = {kind: await names(api, kind) for kind in dict.fromkeys(kind for kind, *_ in needed)}
+    missing = (text for kind, name, text in needed if (there := known[kind]) is not None and name not in there)
     return list(dict.fromkeys(missing))
 
 
@@ -31,13 +29,4 @@ def _needed(robot: RobotDefinition) -> Iterator[tuple[str, str, str]]:
         how = ADD[event.type].format(name=name)
         yield "sources", name, f"{robot.member_id}: there is no source {name}, so its events don't come: {how}"
     for name in REFERENCE.findall(robot.model_dump_json()):
-        how = f"rota secrets set {name}"
-        yield "secrets", name, f"{robot.member_id}: the secret {name} isn't set, and what needs it waits: {how}"
-
-
-async def _names(api: Api, kind: str) -> set[str] | None:
-    """Those that the team has; None if they can't be read."""
-    try:
-        return {each["name"] for each in (await api.of_team("GET", f"/{kind}"))[kind]}
-    except ApiError:
-        return None
+        yield "secrets", name, f"{robot.member_id}: {not_set(name, 'what needs it waits')}"

@@ -26,6 +26,14 @@ def wire(definition: RobotDefinition) -> Raw:
     return written
 
 
+def owners_part(robot: Raw) -> Raw:
+    """The definition of a robot that the API shows, without what is at its default. CliError if this version doesn't
+    know a field of it."""
+    written = {name: value for name, value in robot.items() if name in RobotDefinition.model_fields}
+    hint = "the running Rota is newer than this command: install its version"
+    return _parsed(written, f"robot {robot.get('member_id')}", hint).model_dump(mode="json", exclude_defaults=True)
+
+
 def documents(path: Path) -> list[Any]:
     """The documents of a YAML file, at least one; `-` is standard input."""
     try:
@@ -47,10 +55,14 @@ def robot_of(raw: Any, source: str) -> RobotDefinition:
         raise CliError(
             f"expected a robot (member_id, display_name, robot_config …) in {source}, not {raw!r}", hint=hint
         )
-    try:
-        definition = parse_definition(raw)
-    except ValidationError as error:
-        raise CliError(f"{source} is not a valid robot definition:", hint=hint, details=describe(error)) from error
+    definition = _parsed(raw, source, hint)
     if definition.member_id is None:
         raise CliError(f"expected member_id in {source}: without it every apply would create another robot", hint=hint)
     return definition
+
+
+def _parsed(raw: Raw, source: str, hint: str) -> RobotDefinition:
+    try:
+        return parse_definition(raw)
+    except ValidationError as error:
+        raise CliError(f"{source} is not a valid robot definition:", hint=hint, details=describe(error)) from error

@@ -46,7 +46,7 @@ COMMANDS = {
         "Write the NATS server's configuration and a key per user into a folder. Existing keys are kept.",
     ),
     "context": ("context", "List the contexts, choose the current one, or forget one."),
-    "robots": ("robots", "List the team's robots, show one, or delete one."),
+    "robots": ("robots", "List the team's robots; show one, print its definition, or delete one."),
     "teams": ("teams", "List the teams, create or remove one (needs the admin key)."),
     "members": ("members", "List the people of the team, show one, or delete one."),
     "approvals": ("approvals", "List the calls that wait for an approval, show one, or decide."),

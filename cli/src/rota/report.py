@@ -8,6 +8,7 @@ from rota.timestamps import duration_text, utc_time
 from rota.trail import money_text
 from rota_contracts.messages.delivery import DeliveryReply
 from rota_contracts.messages.execution import Execution
+from rota_contracts.messages.trigger import TriggerReceivedV1
 from rota_contracts.messages.usage import ModelUsage
 
 
@@ -32,9 +33,7 @@ def report(run: Execution, delivery: DeliveryReply | None = None) -> Iterator[st
 def _head(run: Execution) -> Iterator[str]:
     yield f"execution {run.execution_id}  {run.status.value}  (phase {run.phase.value}, {run.executor_mode.value})"
     yield f"robot     {run.team_id}/{run.member_id}, rev {run.robot_rev}"
-    yield f"trigger   {run.trigger.type.value}, {utc_time(run.trigger.received_at)}"
-    if run.trigger.retry_of:
-        yield f"retry of  {run.trigger.retry_of}"
+    yield from _trigger(run.trigger)
     if run.deadline_at is not None and not run.status.over:
         yield f"deadline  {utc_time(run.deadline_at)}"
     if run.question is not None:
@@ -50,6 +49,16 @@ def _head(run: Execution) -> Iterator[str]:
     if run.skipped:
         yield f"skipped   {run.skipped}"
     yield from (f"note      {note}" for note in run.notes)
+
+
+def _trigger(trigger: TriggerReceivedV1) -> Iterator[str]:
+    """An event's with its type, its source and its sender's id: `rota events show` takes the latter two."""
+    yield f"trigger   {trigger.type.value}, {utc_time(trigger.received_at)}"
+    if (given := trigger.input).source:
+        kind = f"{given.event_type} of" if given.event_type else "of"
+        yield f"event     {kind} {given.source}: {given.event_id or 'without an id'}"
+    if trigger.retry_of:
+        yield f"retry of  {trigger.retry_of}"
 
 
 def _section(title: str, lines: list[str]) -> Iterator[str]:

@@ -16,7 +16,9 @@ from rota.robot_template import template
 from rota.running import with_api
 from rota.schedule import show_schedule
 
-app = typer.Typer(help="List the team's robots, show one, or delete one.", invoke_without_command=True)
+app = typer.Typer(
+    help="List the team's robots; show one, print its definition, or delete one.", invoke_without_command=True
+)
 
 Member = Annotated[str, typer.Argument(help="The robot's member_id.")]
 
@@ -54,6 +56,22 @@ def show(member: Member, json: JsonFlag = False) -> None:
         return
     for line in state_lines(robot, state):
         say(line)
+
+
+@app.command(epilog="Example: `rota robots get support > support.yaml`, then `rota apply -f support.yaml`")
+def get(member: Member, json: JsonFlag = False) -> None:
+    """Print a robot's definition as YAML that `rota apply` takes back: what is at its default is left out.
+
+    A viewer's key is shown headers and addresses of webhooks without what may be a key.
+    """
+    from rota.definitions import owners_part
+    from rota.yaml_core import dump
+
+    definition = owners_part(with_api(lambda api: api.robot(member)))
+    if json:
+        say_json(definition)
+    else:
+        say(dump(definition))
 
 
 @app.command(epilog="Example: `rota robots init support > support.yaml`, then `rota validate -f support.yaml`")

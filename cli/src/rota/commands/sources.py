@@ -13,7 +13,8 @@ from rota.conditions import parse_condition
 from rota.deleting import YesFlag
 from rota.deleting import delete as delete_it
 from rota.errors import CliError
-from rota.output import JsonFlag, say, say_json, table
+from rota.missing_names import secret_warnings
+from rota.output import JsonFlag, say, say_json, table, warn
 from rota.running import with_api
 from rota_contracts.sources import Scheme
 
@@ -160,9 +161,16 @@ def _row(source: Json) -> tuple[object, ...]:
 
 def _add(name: str, given: Json, *, json: bool) -> None:
     body = {"name": name} | {field: value for field, value in given.items() if value is not None}
-    added = with_api(lambda api: api.of_team("POST", "/sources", json=body))
+
+    async def add_and_check(api: Api) -> tuple[Json, list[str]]:
+        found = await secret_warnings(api, body)
+        return await api.of_team("POST", "/sources", json=body), found
+
+    added, found = with_api(add_and_check)
     where = f", the sender posts to {contexts.load().url.rstrip('/')}{added['hook_url']}" if "hook_url" in added else ""
     _print(added, json=json, text=f"{name}: added{where}")
+    for text in found:
+        warn(text)
 
 
 def _print(saved: Json, *, json: bool, text: str) -> None:

@@ -56,5 +56,7 @@ def build(
     service.every(EVERY_S, use.assign_databases, name="read databases", release=use.assign_databases.release)
     internal = (settings.http_host, settings.internal_port) if settings.internal_port else None
     run = lifespan(service, stop_timeout=settings.stop_timeout, internal=internal)
-    limits = BodyLimits(attachment=settings.attachment_limit, seconds=settings.body_timeout)
+    limits = BodyLimits(
+        webhook=settings.webhook_limit, attachment=settings.attachment_limit, seconds=settings.body_timeout
+    )
     return App(service, build_api(use, service=NAME, health=public_health(service), lifespan=run, limits=limits))

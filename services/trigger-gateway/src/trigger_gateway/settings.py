@@ -10,6 +10,7 @@ from rota_common.input_guard import MAX_MESSAGE_CHARS
 from rota_common.runtime.settings import ServiceSettings
 from rota_contracts.streams import MIB
 from trigger_gateway.runs.guard_input import GuardMode
+from trigger_gateway.runs.ports import TRIGGER_LIMIT
 from trigger_gateway.teams.shares import Share, Shares
 from trigger_gateway.webhooks.posts import PostLimits
 
@@ -56,6 +57,9 @@ class Settings(ServiceSettings):
     webhooks_at_once: int = Field(default=1000, ge=1, description="handled at the same time; others get a 503")
     reading_lease: float = Field(
         default=10.0, gt=0, description="seconds after which another replica takes over the databases of a dead one"
+    )
+    webhook_limit: int = Field(
+        default=65_536, gt=0, le=TRIGGER_LIMIT, description="bytes of a webhook's body; beyond: 413"
     )
     attachment_limit: int = Field(default=25 * MIB, gt=0, description="bytes of one attachment")
     input_guard: GuardMode = Field(

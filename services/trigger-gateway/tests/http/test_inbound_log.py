@@ -9,7 +9,7 @@ from rota_common.runtime.service import Runtime
 from rota_common.testing.in_memory_bus import InMemoryBus
 from rota_common.testing.samples import SetClock
 
-from .harness import HOOK, LEAD, Gateway, error_of, gateway, signed
+from .harness import HOOK, LEAD, Gateway, error_of, gateway, settings, signed
 from .scheduler import Scheduler
 
 LOG = "/v1/teams/acme/sources/leads/log"
@@ -61,6 +61,36 @@ async def test_the_log_shows_the_owner_the_cause_that_senders_do_not_see(acme: G
     old = at - timedelta(minutes=10)
     assert f"sent at {int(old.timestamp())}" in causes["timestamp_too_old"]
     assert "at most 300" in causes["timestamp_too_old"]
+
+
+async def test_a_body_over_the_limit_is_logged_with_both_figures_and_not_kept() -> None:
+    async with gateway(settings(webhook_limit=100, rate_per_address=4)) as acme:
+        acme.key = await acme.make_team()
+        await acme.make_source()
+        assert (await acme.post(b"{}" + b" " * 98)).status_code == 202
+        answers = [await acme.post(b"{}" + b" " * 99, event_id="evt_2") for _ in range(5)]
+        assert {error_of(answer) for answer in answers} == {(413, "too_large")}
+        assert "at most 100 bytes, not 101" in answers[0].text
+        refused, _ = (await acme.call("GET", LOG)).json()["lines"]
+        assert (refused["reason"], refused["count"], refused["event_id"]) == (
+            "too_large",
+            3,
+            "evt_2",
+        )  # the rate's rest
+        assert refused["cause"] == "body_size: expected a body of at most 100 bytes, not 101"
+        shown = (await acme.call("GET", "/v1/teams/acme/events/leads/evt_2")).json()
+        assert (shown["reason"], shown["post"]) == ("too_large", None)
+
+
+async def test_a_secret_that_is_not_set_is_named_in_the_log_and_not_in_the_answer(acme: Gateway) -> None:
+    await acme.make_source("new", secret="$ENV.NOT_SET")
+    answer = await acme.post(path="/v1/hooks/acme/new")
+    assert error_of(answer) == (503, "unavailable")
+    assert "NOT_SET" not in answer.text
+    (line,) = (await acme.call("GET", "/v1/teams/acme/sources/new/log")).json()["lines"]
+    assert (line["status"], line["reason"], line["count"]) == ("refused", "unavailable", 1)
+    assert line["cause"].startswith("no_secret: $ENV.NOT_SET: ")
+    assert "rota secrets set NOT_SET" in line["cause"]
 
 
 async def test_the_log_is_read_page_by_page() -> None:

@@ -15,11 +15,9 @@ from rota_contracts.messages.execution import ReadTrigger, TriggerReply
 from rota_contracts.messages.trigger import TriggerReceivedV1
 from trigger_gateway.adapters.nats_definitions import check_connected, transient
 from trigger_gateway.problems import Invalid
-from trigger_gateway.runs.ports import Outcome, OutcomeListener
+from trigger_gateway.runs.ports import TRIGGER_LIMIT, Outcome, OutcomeListener
 
 READ_PATIENCE_S = 0.5
-TRIGGER_LIMIT = 384 * 1024
-"""Bytes: the answer about an execution holds its trigger beside its outputs, and a message has 1 MB."""
 
 
 class NatsTriggers:

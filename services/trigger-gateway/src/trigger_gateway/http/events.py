@@ -55,7 +55,7 @@ class EventView(BaseModel):
     last_at: Instant
     triggers: list[EventTrigger]
     reason: str | None = Field(default=None, description="the error code of the refusal, or unwanted_type")
-    cause: str | None = Field(default=None, description="why a signature was refused; its sender isn't told")
+    cause: str | None = Field(default=None, description="why, in words that its sender isn't told")
     request_id: str | None = Field(default=None, description="the x-request-id of the last refused post")
     post: PostView | None = Field(default=None, description="for admins, while it is kept")
     no_post: str | None = Field(default=None, description="why there is no post")
@@ -75,7 +75,7 @@ class LogLineView(BaseModel):
     triggers: list[StartedRunView]
     status_url: str | None = Field(description="null for refused posts")
     reason: str | None = Field(description="the error code of the refusal, or unwanted_type")
-    cause: str | None = Field(description="why a signature was refused, of the last such post; its sender isn't told")
+    cause: str | None = Field(description="why, of the last such post, in words that its sender isn't told")
     request_id: str | None = Field(description="the x-request-id of the last refused post")
 
 

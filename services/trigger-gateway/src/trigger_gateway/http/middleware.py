@@ -18,8 +18,9 @@ from trigger_gateway.http.errors import error_response, framework_error
 HEADER = b"x-request-id"
 CALLBACKS = callback_path("")
 
-OPEN = ("/v1/hooks/", "/v1/callbacks/", APPROVALS)
-"""Paths without authentication."""
+HOOKS = "/v1/hooks/"
+OPEN = ("/v1/callbacks/", APPROVALS)
+"""The other paths without authentication."""
 
 OPEN_LIMIT = 65_536
 LIMIT = 768 * 1024
@@ -78,15 +79,18 @@ def _request_id(scope: Scope) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class BodyLimits:
-    """`attachment`: bytes of one file, which is passed on as it comes in. `seconds`: until a body must be there."""
+    """`webhook`: bytes of one. `attachment`: of one file, which is passed on as it comes in. `seconds`: until a body
+    must be there."""
 
+    webhook: int
     attachment: int
     seconds: float
 
 
 class BodyLimit:
     """Checks the size of a body before anything else, and again while it comes in: never more than that is kept, and
-    never for longer than it may take."""
+    never for longer than it may take. Whatever reads a webhook's body gets
+    the refusal as an exception, and can log it."""
 
     def __init__(self, app: ASGIApp, *, limits: BodyLimits) -> None:
         self._app, self._limits = app, limits
@@ -97,13 +101,15 @@ class BodyLimit:
             return
         limit, seconds = self._of(scope["path"])
         taken, there, until = 0, False, asyncio.get_running_loop().time() + seconds
-        if _announced(scope) > limit:
-            text = f"{_at_most(limit)}, not {_announced(scope)}"
-            await framework_error(413, message=text)(scope, receive, send)
+        refused = f"{_at_most(limit)}, not {_announced(scope)}" if _announced(scope) > limit else ""
+        if refused and not scope["path"].startswith(HOOKS):
+            await framework_error(413, message=refused)(scope, receive, send)
             return
 
         async def counted() -> Message:
             nonlocal taken, there
+            if refused:
+                raise HTTPException(413, refused)
             try:
                 async with asyncio.timeout_at(None if there else until):
                     message = await receive()
@@ -120,6 +126,8 @@ class BodyLimit:
     def _of(self, path: str) -> tuple[int, float]:
         """Bytes and seconds."""
         seconds = self._limits.seconds
+        if path.startswith(HOOKS):
+            return self._limits.webhook, seconds
         if path.startswith(OPEN):
             return OPEN_LIMIT, seconds
         return (self._limits.attachment, FILE_TIMES * seconds) if _ATTACHMENTS.fullmatch(path) else (LIMIT, seconds)

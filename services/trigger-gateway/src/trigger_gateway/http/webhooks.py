@@ -1,9 +1,11 @@
 """Webhooks: signed events become triggers. Senders have no key; their signature is enough."""
 
+from dataclasses import replace
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -25,7 +27,7 @@ REFUSED = {
     404: "the team has no such source",
     409: "the id was used with another body before",
     422: "the event can't be stored: a whole number over 64 bits, a name with a zero byte, nested over 64 levels",
-    413: "the body has more than 64 KB",
+    413: "the body is larger than ROTA_WEBHOOK_LIMIT, 64 KiB by default",
     500: "the robot of the source can't answer",
     503: "the event can't be stored now: send it again",
 }
@@ -107,12 +109,18 @@ async def receive_webhook(request: Request) -> Response:
         path["team"],
         path["source"],
         headers,
-        await request.body(),
+        b"",
         client_ip(request, use.trusted_proxies),
         request.state.request_id,
         headers.get(TRACEPARENT, ""),
     )
-    received = await use.receive_webhook(post)
+    try:
+        body = await request.body()
+    except HTTPException as error:
+        if error.status_code == 413:
+            await use.receive_webhook.log_too_large(post, error.detail)
+        raise
+    received = await use.receive_webhook(replace(post, body=body))
     if isinstance(received, MessageReply):
         answer = {"response": received.response, "model": received.model}
         return JSONResponse(answer, headers={REPLAYED: "true"} if received.repeated else None)

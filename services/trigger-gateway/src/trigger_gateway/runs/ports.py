@@ -10,6 +10,9 @@ from rota_contracts.messages.plan import ChangePlan, ChangePlanReply
 from rota_contracts.messages.retry import ListRetryable, RetryablePage
 from rota_contracts.messages.trigger import TriggerAdmittedV1, TriggerReceivedV1, TriggerRejectedV1
 
+TRIGGER_LIMIT = 384 * 1024
+"""Bytes: the answer about an execution holds its trigger beside its outputs, and a message has 1 MB."""
+
 
 class Triggers(Protocol):
     async def publish(self, trigger: TriggerReceivedV1, *, trace: str = "") -> bool:

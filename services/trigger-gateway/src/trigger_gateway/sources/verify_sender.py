@@ -15,6 +15,14 @@ from trigger_gateway.sources.schemes import check_bearer, check_signature, key_o
 from trigger_gateway.sources.source import Source, StoredSecret
 
 
+class SecretMissing(Transient):
+    """A secret of the source isn't there. `cause` isn't answered: it is for the owner's log."""
+
+    def __init__(self, missing: str) -> None:
+        super().__init__("this source is not ready: its secret is not configured")
+        self.cause = f"no_secret: {missing}"
+
+
 @dataclass(kw_only=True)
 class VerifySender:
     """`secrets` holds those that sources refer to, `cipher` decrypts those that are stored with them."""
@@ -30,40 +38,36 @@ class VerifySender:
 
     async def __call__(self, source: Source, headers: Mapping[str, str], body: bytes) -> None:
         settings = source.need_webhook()
-        keys = await self._keys(source, settings.scheme, settings.secrets)
+        keys, missing = await self._keys(source, settings.scheme, settings.secrets)
         try:
             if settings.scheme is not Scheme.BEARER:
                 check_signature(settings.scheme, settings.header, keys, headers, body, self.clock())
                 return
             check_bearer(keys, headers)
         except (Forbidden, Unauthenticated) as error:
-            if len(keys) == len(settings.secrets):
+            if not missing:
                 raise
-            raise _not_ready() from error  # it may be right by the secret that isn't there
+            raise SecretMissing(missing) from error  # it may be right by the secret that isn't there
         if settings.signing_secret is not None:
-            signing = await self._keys(source, Scheme.HMAC, [settings.signing_secret])
+            signing, _ = await self._keys(source, Scheme.HMAC, [settings.signing_secret])
             check_signature(Scheme.HMAC, settings.header, signing, headers, body, self.clock())
 
-    async def _keys(self, source: Source, scheme: Scheme, secrets: Sequence[StoredSecret]) -> list[bytes]:
-        """The keys that are there; Transient if none is. What is missing stands in the log, not in the answer."""
-        keys = []
+    async def _keys(self, source: Source, scheme: Scheme, secrets: Sequence[StoredSecret]) -> tuple[list[bytes], str]:
+        """The keys that are there, and what is missing; SecretMissing if none is there. What is missing stands in the
+        logs, not in the answer."""
+        keys, missing = list[bytes](), list[str]()
         for secret in secrets:
             try:
                 keys.append(key_of(scheme, await self._opened(source, secret)))
             except ValueError as error:
                 name = "a stored one" if isinstance(secret, EncryptedSecret) else secret
-                self._log.warning(
-                    "source has no secret", team=source.team, source=source.name, reason=f"{name}: {error}"
-                )
+                missing.append(f"{name}: {error}")
+                self._log.warning("source has no secret", team=source.team, source=source.name, reason=missing[-1])
         if not keys:
-            raise _not_ready()
-        return keys
+            raise SecretMissing("; ".join(missing))
+        return keys, "; ".join(missing)
 
     async def _opened(self, source: Source, secret: StoredSecret) -> str:
         if isinstance(secret, EncryptedSecret):
             return self.cipher.decrypt(secret, bound_to=of_source(source.team, source.name))
         return (await self.secrets.resolve(source.team, [secret]))[secret]
-
-
-def _not_ready() -> Transient:
-    return Transient("this source is not ready: its secret is not configured")

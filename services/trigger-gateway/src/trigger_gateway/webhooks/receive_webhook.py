@@ -5,7 +5,8 @@ The checks in order: rate limit of the address, source, rate limit of the source
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from rota_common.clock import Clock
 from rota_common.errors import Transient
@@ -13,7 +14,7 @@ from trigger_gateway.problems import Problem, no_source
 from trigger_gateway.robots.routes import Route, Routes
 from trigger_gateway.sources.schemes import standard_header
 from trigger_gateway.sources.source import WebhookSettings
-from trigger_gateway.sources.verify_sender import VerifySender
+from trigger_gateway.sources.verify_sender import SecretMissing, VerifySender
 from trigger_gateway.webhooks.answer_message import AnswerMessage, MessageReply
 from trigger_gateway.webhooks.inbound_event import InboundEvent, SentPost, read_event
 from trigger_gateway.webhooks.inbound_log import LogEntry, Refusal
@@ -26,6 +27,9 @@ MESSAGES_A_MINUTE = 60
 
 ID_HEADERS = ("x-github-delivery", "x-idempotency-key")
 ID_SHOWN = 256
+
+TOO_LARGE, UNAVAILABLE = "too_large", "unavailable"
+"""Codes of answers that aren't a Problem's."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,18 @@ class ReceiveWebhook:
             except Problem as problem:
                 self._log_refusal(post, route.source.webhook, problem.code, cause=problem.cause)
                 raise
+            except SecretMissing as error:
+                self._log_refusal(post, route.source.webhook, UNAVAILABLE, cause=error.cause)
+                raise
+
+    async def log_too_large(self, post: Post, why: str) -> None:
+        """Log a post whose body is larger than may be; nothing of it is kept. No more of them than the address may
+        send."""
+        with suppress(Problem, Transient), self.posts:
+            await self.rates.by_address(post.address)
+            route = await self.routes.find(post.team, post.source)
+            if route is not None and route.source.webhook is not None:
+                self.log.refused(self._refusal(post, TOO_LARGE, cause=f"body_size: {why}"))
 
     async def _receive(self, route: Route, settings: WebhookSettings, post: Post) -> IngestResult | MessageReply:
         if settings.robot is None:
@@ -113,9 +129,12 @@ class ReceiveWebhook:
     def _log_refusal(
         self, post: Post, settings: WebhookSettings, reason: str, event_id: str = "", *, cause: str = ""
     ) -> None:
-        shown = (event_id or _named(post.headers))[:ID_SHOWN]
         sent = SentPost(post.headers, post.body, settings.header)
-        self.log.refused(Refusal(post.team, post.source, reason, self.clock(), post.request_id, shown, cause, sent))
+        self.log.refused(replace(self._refusal(post, reason, event_id, cause=cause), sent=sent))
+
+    def _refusal(self, post: Post, reason: str, event_id: str = "", *, cause: str) -> Refusal:
+        shown = (event_id or _named(post.headers))[:ID_SHOWN]
+        return Refusal(post.team, post.source, reason, self.clock(), post.request_id, shown, cause)
 
 
 def _named(headers: Mapping[str, str]) -> str:

@@ -1,7 +1,7 @@
 """The AsyncAPI 3.0 document of the bus: every channel, its publishers, its consumers and the schema of its messages.
 
-The gateway serves it at /asyncapi; `python -m rota_contracts.tooling.asyncapi` prints it. What a feed client needs of it
-is a document of its own (`feed_asyncapi.py`).
+The gateway serves it at /asyncapi; `python -m rota_contracts.tooling.asyncapi` prints it. `feed_asyncapi.py` makes what
+a feed client needs of it.
 """
 
 import json

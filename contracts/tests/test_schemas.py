@@ -11,12 +11,13 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
-from rota_contracts.catalog import CHANNELS, DELIVERY_COMPLETED, QUESTIONS
+from rota_contracts.catalog import ANYONE, CHANNELS, DELIVERY_COMPLETED, FEED, QUESTIONS
 from rota_contracts.envelope import Event
 from rota_contracts.robots.robot import parse_definition
 from rota_contracts.streams import STREAMS
 from rota_contracts.tooling.asyncapi import EVENT_HEADERS, asyncapi
 from rota_contracts.tooling.export import exported, main, repository_root, stale, write
+from rota_contracts.tooling.feed_asyncapi import feed_asyncapi
 from rota_contracts.tooling.schemas import robot_schema, schemas
 
 ROOT = Path(__file__).parents[2]
@@ -159,12 +160,23 @@ def test_no_object_of_the_schema_for_editors_is_open() -> None:
     assert [part["title"] for part in named if part["additionalProperties"] is not False] == []
 
 
-def test_every_reference_of_the_asyncapi_document_leads_somewhere() -> None:
-    document = asyncapi("1.2.3")
-    found = set(references(document))
-    assert len(found) > len(CHANNELS)
-    for reference in found:
-        assert resolve(document, reference)
+def test_every_reference_of_the_asyncapi_documents_leads_somewhere() -> None:
+    for document in (asyncapi("1.2.3"), feed_asyncapi()):
+        found = set(references(document))
+        assert len(found) > len(document["channels"])
+        for reference in found:
+            assert resolve(document, reference)
+
+
+def test_the_document_of_the_feed_holds_what_a_feed_client_may_read_and_how_it_connects() -> None:
+    document = feed_asyncapi()
+    assert document["servers"]["nats"]["security"] == [{"$ref": "#/components/securitySchemes/nkey"}]
+    readable = set(document["channels"])
+    assert readable == {name for name, channel in CHANNELS.items() if ANYONE in channel.consumers}
+    assert {"delivery.completed", "robot.failed", "robot.changed", "trigger.rejected"} <= readable
+    assert {one["channel"]["$ref"] for one in document["operations"].values()} == {f"#/channels/{n}" for n in readable}
+    kept = {name for name, channel in document["channels"].items() if "x-consumer" in channel}
+    assert kept == {name for name in readable if CHANNELS[name].stream == FEED}
 
 
 def test_the_asyncapi_document_has_every_channel_with_its_address() -> None:

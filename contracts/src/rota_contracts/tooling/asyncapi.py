@@ -1,11 +1,12 @@
 """The AsyncAPI 3.0 document of the bus: every channel, its publishers, its consumers and the schema of its messages.
 
-The gateway serves it at /asyncapi; `python -m rota_contracts.tooling.asyncapi` prints it.
+The gateway serves it at /asyncapi; `python -m rota_contracts.tooling.asyncapi` prints it. `feed_asyncapi.py` makes what
+a feed client needs of it.
 """
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.metadata import version as installed
 from typing import Any
 
@@ -64,7 +65,7 @@ PARAMETERS: Document = {
 
 def asyncapi(version: str) -> Document:
     """The document; `version` is that of the package rota-contracts."""
-    channels: Document = {channel.name: _channel(channel) for channel in CHANNELS.values()}
+    channels: Document = {channel.name: channel_document(channel) for channel in CHANNELS.values()}
     operations: Document = {}
     for channel in CHANNELS.values():
         operations |= _channel_operations(channel)
@@ -84,30 +85,34 @@ def asyncapi(version: str) -> Document:
         "channels": channels,
         "operations": operations,
         "components": {
-            "schemas": _schemas() | {"EventHeaders": EVENT_HEADERS},
+            "schemas": schemas_of(_models()),
             "messages": {"Refused": REFUSED},
             "parameters": PARAMETERS,
         },
     }
 
 
-def _schemas() -> Document:
+def _models() -> list[type[Part]]:
     models: list[type[Part]] = [channel.payload for channel in CHANNELS.values()]
-    models += [model for question in QUESTIONS.values() for model in (question.request, question.answer)]
+    return models + [model for question in QUESTIONS.values() for model in (question.request, question.answer)]
+
+
+def schemas_of(models: Iterable[type[Part]]) -> Document:
+    """The schemas of these models and of what they are made of, and the headers of an event."""
     _, shared = models_json_schema(
         [(model, "validation") for model in models],
         ref_template="#/components/schemas/{model}",
         schema_generator=PlainSchema,
     )
     definitions: Document = shared["$defs"]
-    return definitions
+    return definitions | {"EventHeaders": EVENT_HEADERS}
 
 
 def _payload(model: type[Part]) -> Document:
     return {"$ref": f"#/components/schemas/{model.__name__}"}
 
 
-def _channel(channel: Channel[Payload]) -> Document:
+def channel_document(channel: Channel[Payload]) -> Document:
     stream = next((each for each in STREAMS if each.name == channel.stream), None)
     headers = {"properties": {"ce-type": {"const": channel.type}}, "required": ["ce-type"]}
     return {

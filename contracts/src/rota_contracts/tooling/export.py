@@ -1,5 +1,5 @@
-"""`python -m rota_contracts.tooling.export`: writes the schemas of facts and robots, docs/channels.md and
-docs/robot-fields.md."""
+"""`python -m rota_contracts.tooling.export`: writes the schemas of facts and robots, the AsyncAPI document of the feed,
+docs/channels.md and docs/robot-fields.md."""
 
 import argparse
 import json
@@ -8,12 +8,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rota_contracts.tooling.channels_page import channels_page
+from rota_contracts.tooling.feed_asyncapi import feed_asyncapi
 from rota_contracts.tooling.robot_fields_page import robot_fields_page
 from rota_contracts.tooling.schemas import RPC, schemas
 
 COMMAND = "python -m rota_contracts.tooling.export"
 PROJECT = Path("contracts/pyproject.toml")
 SCHEMAS = Path("contracts/schemas")
+FEED_ASYNCAPI = Path("contracts/feed.asyncapi.json")
 CHANNELS_PAGE = Path("docs/channels.md")
 ROBOT_FIELDS_PAGE = Path("docs/robot-fields.md")
 
@@ -32,7 +34,8 @@ def exported() -> dict[Path, str]:
     Without the schemas of questions: only services of Rota ask them. The gateway serves them at /schemas.
     """
     documents = {SCHEMAS / name: _text(schema) for name, schema in schemas().items() if not name.startswith(RPC)}
-    return documents | {CHANNELS_PAGE: channels_page(), ROBOT_FIELDS_PAGE: robot_fields_page()}
+    pages = {CHANNELS_PAGE: channels_page(), ROBOT_FIELDS_PAGE: robot_fields_page()}
+    return documents | pages | {FEED_ASYNCAPI: _text(feed_asyncapi())}
 
 
 def stale(root: Path, files: Mapping[Path, str]) -> list[Path]:

@@ -11,7 +11,13 @@ from rota_contracts.tooling.schemas import schemas
 
 from .harness import Gateway, error_of
 
-PATHS = ["/asyncapi", "/schemas", "/schemas/delivery.completed.v1.json", "/schemas/rpc/memory.recall.answer.json"]
+PATHS = [
+    "/asyncapi",
+    "/asyncapi/feed",
+    "/schemas",
+    "/schemas/delivery.completed.v1.json",
+    "/schemas/rpc/memory.recall.answer.json",
+]
 
 
 async def test_the_index_links_the_contracts(empty: Gateway) -> None:

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from pydantic_core import to_json
 
 from rota_contracts.tooling.asyncapi import asyncapi
+from rota_contracts.tooling.feed_asyncapi import feed_asyncapi
 from rota_contracts.tooling.schemas import schemas
 from trigger_gateway.http.auth_routes import open_router
 from trigger_gateway.problems import NotFound
@@ -57,6 +58,16 @@ def read_asyncapi(request: Request) -> Response:
 
 
 @router.get(
+    "/asyncapi/feed",
+    summary="Read the AsyncAPI 3.0 document of the feed: what a feed client may read, and how it connects",
+    response_class=Response,
+    responses=UNCHANGED | {200: {"content": {ASYNCAPI: {"schema": {"type": "object"}}}}},
+)
+def read_feed_asyncapi(request: Request) -> Response:
+    return _answer(request, _feed_asyncapi())
+
+
+@router.get(
     "/schemas", summary="List the JSON Schemas of all messages", response_model=SchemaIndex, responses=UNCHANGED
 )
 def list_schemas(request: Request) -> Response:
@@ -95,6 +106,11 @@ def _asyncapi() -> Document:
     except PackageNotFoundError:  # run from its sources, without being installed
         ours = "0"
     return Document.of(asyncapi(ours), ASYNCAPI)
+
+
+@cache
+def _feed_asyncapi() -> Document:
+    return Document.of(feed_asyncapi(), ASYNCAPI)
 
 
 @cache

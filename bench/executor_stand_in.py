@@ -7,7 +7,7 @@ from datetime import datetime
 
 from rota_common.bus.router import Router
 from rota_common.clock import now
-from rota_common.runtime.service import Runtime, Service
+from rota_common.runtime.service import Service
 from rota_contracts import catalog
 from rota_contracts.envelope import Event
 from rota_contracts.messages.execution import ExecStatus, ExecutionFinishedV1, ExecutionRequestedV1, ExecutionStartedV1
@@ -34,7 +34,7 @@ class ExecutorStandIn:
         self.finished: Counter[str] = Counter()
         self.most = 0
         self._working: set[asyncio.Task[None]] = set()
-        self.service = Service("executor", nats_url, runtime=Runtime(fetch_timeout=0.5))
+        self.service = Service("executor", nats_url)
         router = Router()
         router.on(catalog.EXECUTION_REQUESTED, self._on_requested, slots=2 * capacity)
         self.service.include(router)

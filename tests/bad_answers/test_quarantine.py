@@ -86,7 +86,7 @@ async def system(request: pytest.FixtureRequest) -> AsyncIterator[System]:
     stores = in_memory(robot, model=model, rehearsal=model, known_secrets=lambda team: [KNOWN])
     webhook = of_delivery.ScriptedChannel()
     sending = of_delivery.in_memory(robots=of_delivery.InMemoryRobots(robot), channels={DeliveryType.WEBHOOK: webhook})
-    runtime = Runtime(bus=bus, middlewares=[twice], fetch_timeout=0.02)
+    runtime = Runtime(bus=bus, middlewares=[twice])
     apps = [
         build_executor(ExecutorSettings(connector="rehearsal"), runtime=runtime, adapters=stores),
         build_delivery(DeliverySettings(), runtime=runtime, adapters=sending),

@@ -32,7 +32,7 @@ async def finished(system: System, started: dict[str, Any]) -> Execution:
 async def test_failing_handlers_lose_nothing_and_double_nothing(
     tmp_path: Path, nats: EmbeddedServer, mongo_url: str, mongo_prefix: str, seed: int
 ) -> None:
-    runtime = Runtime(fetch_timeout=0.3, random=Random(seed), middlewares=(failing(0.15, Random(seed)),))
+    runtime = Runtime(random=Random(seed), middlewares=(failing(0.15, Random(seed)),))
     async with a_system(
         tmp_path / "rota", nats_url=nats.url, mongo_url=mongo_url, mongo_prefix=mongo_prefix, runtime=runtime
     ) as system:

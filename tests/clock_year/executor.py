@@ -35,7 +35,7 @@ class StubExecutor:
         self._scoreboard, self._daemons = scoreboard, daemons
         self._now = now
         self._ended: dict[str, ExecStatus] = {}
-        self.service = Service("executor", nats_url, runtime=Runtime(clock=now, fetch_timeout=0.5))
+        self.service = Service("executor", nats_url, runtime=Runtime(clock=now))
         router = Router()
         router.on(catalog.EXECUTION_REQUESTED, self._on_requested, slots=SLOTS)
         router.answer(catalog.CHECK_SLOTS, self._on_check)

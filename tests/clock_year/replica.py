@@ -26,7 +26,7 @@ def run(clock: str, started: Callable[[], object]) -> None:
 async def _run(clock: SharedClock, started: Callable[[], object]) -> None:
     settings = Settings()
     logs.configure(level=settings.log_level)
-    app = build(settings, runtime=Runtime(clock=clock, fetch_timeout=FETCH_S))
+    app = build(settings, runtime=Runtime(clock=clock))
     await app.service.start()
     await app.service.started.wait()
     started()

@@ -45,9 +45,9 @@ def make(request: pytest.FixtureRequest) -> Make:
     if request.param == "nats":
         url = request.getfixturevalue("nats").url
         request.getfixturevalue("beside")(keep_none(url))
-        return lambda name: Service(name, url, runtime=Runtime(fetch_timeout=0.3))
+        return lambda name: Service(name, url)
     bus = InMemoryBus()
-    return lambda name: Service(name, "", runtime=Runtime(fetch_timeout=0.3, bus=bus))
+    return lambda name: Service(name, "", runtime=Runtime(bus=bus))
 
 
 class Handler:

@@ -10,7 +10,7 @@ import pytest
 
 from rota_common.bus.robots import Robots
 from rota_common.runtime.embedded_servers import EmbeddedServer
-from rota_common.runtime.service import Runtime, Service
+from rota_common.runtime.service import Service
 from rota_common.stores.mongo import Mongo
 from rota_common.testing.bus import stored
 from rota_contracts.catalog import ROBOT_CHANGED, ROBOT_DELETED
@@ -299,7 +299,7 @@ async def readers(request: pytest.FixtureRequest, nats: EmbeddedServer) -> Async
         fake = in_memory_stores.InMemoryDefinitions()
         yield Readers(fake, fake)
         return
-    service = Service("trigger-gateway", nats.url, runtime=Runtime(fetch_timeout=0.3))
+    service = Service("trigger-gateway", nats.url)
     await service.start()
     await service.started.wait()
     yield Readers(

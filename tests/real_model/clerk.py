@@ -16,7 +16,6 @@ import httpx
 
 from rota.client import ApiError
 from rota.waiting import until_finished
-from rota_common.runtime.service import Runtime
 from rota_contracts.messages.execution import ExecStatus
 from tests.integration.path.harness import System, a_system
 from tests.real_model.requests import Request
@@ -122,6 +121,6 @@ async def a_clerk(folder: Path, url: str, model: str, **servers: str) -> AsyncIt
     os.environ |= {"ROTA_MCP_DIR": str(mcp), "ROTA_AGENTS_DIR": str(agents)}
     environ = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": os.environ.get("ROTA_TEST_MODEL_KEY", "local")}
     settings: dict[str, Any] = servers | {"connector": "openai", "environ": environ | {"OPENAI_MODEL": model}}
-    async with a_system(folder / "rota", runtime=Runtime(fetch_timeout=0.3), **settings) as system:
+    async with a_system(folder / "rota", **settings) as system:
         await system.api.create_robot(robot(system.hooks.url))
         yield system

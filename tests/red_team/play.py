@@ -13,7 +13,6 @@ from rota.server.stack import Stack
 from rota.signing import signed_event
 from rota.waiting import until_finished
 from rota_common.clock import now
-from rota_common.runtime.service import Runtime
 from rota_contracts.messages.execution import Execution
 from tests.red_team.attempts import Attempt, Channel, Goal, filled
 from tests.red_team.canaries import CANARIES, SIGNING
@@ -141,7 +140,6 @@ async def _game(
         allow_private_targets="127.0.0.0/8",
         environ=keys | {"DESK_KEY": CANARIES["desk-key"], "DESK_BEARER": f"Bearer {CANARIES['desk-bearer']}"},
         secrets={TEAM: mine, FOREIGN: {"UNUSED": CANARIES["foreign-robot"]}},
-        runtime=Runtime(fetch_timeout=0.3),
     )
     async with AsyncExitStack() as ends:
         await ends.enter_async_context(stack)

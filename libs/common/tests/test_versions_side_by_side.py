@@ -48,7 +48,7 @@ class Version:
 
     def __init__(self, bus: InMemoryBus, payload: type[Payload], stored: type[BaseModel] | None = None) -> None:
         self.handled: list[Any] = []
-        self.service = Service("scheduler", "", runtime=Runtime(bus=bus, fetch_timeout=0.05))
+        self.service = Service("scheduler", "", runtime=Runtime(bus=bus))
         self._stored = stored
         router = Router()
         router.on(replace(CHANNEL, payload=payload), self._handle)
@@ -138,7 +138,7 @@ async def test_a_handler_that_hangs_is_ended_and_its_message_handed_back() -> No
         if calls == 1:
             await asyncio.Event().wait()
 
-    service = Service("scheduler", "", runtime=Runtime(bus=bus, fetch_timeout=0.05), handling_limit=0.05)
+    service = Service("scheduler", "", runtime=Runtime(bus=bus), handling_limit=0.05)
     router = Router()
     router.on(CHANNEL, hangs_once)
     service.include(router)
@@ -163,7 +163,7 @@ async def test_a_message_that_ended_its_worker_again_and_again_is_buried_and_its
     async def when_buried(_: Event[Any], reason: str) -> None:
         buried.append(reason)
 
-    service = Service("scheduler", "", runtime=Runtime(bus=bus, fetch_timeout=0.05))
+    service = Service("scheduler", "", runtime=Runtime(bus=bus))
     router = Router()
     router.on(CHANNEL, handle, when_buried=when_buried)
     service.include(router)
@@ -193,7 +193,7 @@ async def test_permanent_stays_permanent_for_a_message_that_was_read() -> None:
     async def refuse(_: Event[Any]) -> None:
         raise Permanent("no such robot")
 
-    service = Service("scheduler", "", runtime=Runtime(bus=bus, fetch_timeout=0.05))
+    service = Service("scheduler", "", runtime=Runtime(bus=bus))
     router = Router()
     router.on(CHANNEL, refuse)
     service.include(router)

@@ -25,7 +25,7 @@ ANSWER = '{"lessons": [{"type": "insight", "content": "Acme buys in March"}]}'
 async def learner(**adapters: Any) -> AsyncIterator[InMemoryBus]:
     """The bus of a running learner that handles every message twice."""
     bus = InMemoryBus()
-    runtime = Runtime(bus=bus, middlewares=[twice], fetch_timeout=0.02)
+    runtime = Runtime(bus=bus, middlewares=[twice])
     given = in_memory(**({"agents": ScriptedAgents(ANSWER)} | adapters))
     service = build(Settings(), runtime=runtime, adapters=given).service
     await service.start()

@@ -51,7 +51,7 @@ class Memory:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["Memory"]:
-        runtime = Runtime(bus=self.bus, clock=lambda: self.now, fetch_timeout=0.02)
+        runtime = Runtime(bus=self.bus, clock=lambda: self.now)
         service = build(Settings(), runtime=runtime, adapters=self.adapters).service
         await service.start()
         await service.started.wait()

@@ -25,8 +25,6 @@ class InMemoryListener(Listener):
 
 
 class InMemoryHarness(Harness):
-    fetch_timeout = 0.05
-
     def __init__(self, *, lease: float = 0.6) -> None:
         self.bus = InMemoryBus()
         self.adapters = in_memory(lease=lease)

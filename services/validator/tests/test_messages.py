@@ -36,7 +36,7 @@ RAIN = Text(inline="Rain")
 async def validator(agents: Any = None, **others: Any) -> AsyncIterator[InMemoryBus]:
     """The bus of a running validator that handles every message twice."""
     bus = InMemoryBus()
-    runtime = Runtime(bus=bus, middlewares=[twice], fetch_timeout=0.02)
+    runtime = Runtime(bus=bus, middlewares=[twice])
     adapters = replace(in_memory(agents=agents or ScriptedAgents(GOOD)), **others)
     service = build(Settings(), runtime=runtime, adapters=adapters).service
     await service.start()

@@ -19,7 +19,6 @@ import structlog
 
 from rota.main import main
 from rota.server.http import listening, serving
-from rota_common.runtime.service import Runtime
 from rota_common.testing.team_secrets import ForEveryTeam
 from tests.integration.gateway.harness import ENVIRON, Gateway, Scheduler, settings
 from tests.integration.gateway.stand_ins import Executor
@@ -182,7 +181,6 @@ async def a_system(nats_url: str, mongo_url: str, prefix: str, home: Path, besid
         ends.callback(structlog.reset_defaults)
         app = build(
             settings(nats_url, mongo_url, prefix),
-            runtime=Runtime(fetch_timeout=0.3),
             team_secrets=ForEveryTeam(ENVIRON),
         )
         url = await ends.enter_async_context(serving(app.http, listening(0)))

@@ -48,7 +48,7 @@ class Seen:
 def reader(url: str, handler: Handler, **subscription: Any) -> Service:
     """A service that handles CHANNEL; not started yet."""
     outages = subscription.pop("outages", ())
-    service = Service("scheduler", url, runtime=Runtime(clock=now, fetch_timeout=0.3), outages=outages)
+    service = Service("scheduler", url, runtime=Runtime(clock=now), outages=outages)
     router = Router()
     router.on(CHANNEL, handler, **subscription)
     service.include(router)
@@ -60,9 +60,11 @@ async def running(*services: Service) -> AsyncIterator[None]:
     for service in services:
         await service.start()
         await service.started.wait()
-    yield
-    for service in services:
-        await service.stop(1)
+    try:
+        yield
+    finally:
+        for service in services:
+            await service.stop(1)
 
 
 @contextlib.asynccontextmanager

@@ -8,6 +8,7 @@ import pytest
 import structlog
 
 from rota_common.bus import dead_letters
+from rota_common.bus.gate import Gate
 from rota_common.bus.handling_marks import MARKED_FROM, MAX_ENDED
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime.embedded_servers import EmbeddedServer
@@ -241,7 +242,7 @@ async def test_one_slow_message_holds_up_no_other(nats: EmbeddedServer) -> None:
 
 
 async def test_nothing_is_fetched_while_the_gate_is_shut(nats: EmbeddedServer) -> None:
-    gate, seen = asyncio.Event(), Seen()
+    gate, seen = Gate(), Seen()
     async with reading(nats.url, seen, gate=gate):
         await publish(nats.url, "e1")
         assert (await pending(nats.url), seen.ids) == ((1, 0), [])
@@ -282,26 +283,39 @@ async def test_a_service_without_time_to_stop_returns_its_messages(nats: Embedde
         assert await second.times(1) == ["e1"]  # at once, not when the ack wait of 30 s is over
 
 
-async def test_a_message_that_arrives_while_a_service_stops_is_returned(nats: EmbeddedServer) -> None:
+async def test_messages_that_arrive_while_a_service_stops_are_returned(nats: EmbeddedServer) -> None:
+    """What the server sends before it knows of the stop is handled, handed back, or known to it as undelivered."""
+    async with jetstream(nats.url) as js:
+        config = (await js.consumer_info(CHANNEL.stream or "", DURABLE)).config
+        config.ack_wait = 600  # what is swallowed comes too late for this test
+        await js.add_consumer(CHANNEL.stream or "", config)
     first, second = Seen(), Seen()
     service = reader(nats.url, first)
-    (worker,) = service._workers
-    fetch = worker._next
-
-    async def late(source: Any) -> Any:
-        message = await fetch(source)
-        if message is not None:
-            worker._stopping.set()  # between the server's giving and our taking
-        return message
-
-    worker._next = late  # type: ignore[method-assign]  # only so can the moment be met
     await service.start()
-    await publish(nats.url, "e1")
-    await asyncio.wait_for(worker._stopping.wait(), PATIENCE_S)
-    await service.stop(1)
+    await service.started.wait()
+    publishing = asyncio.create_task(publish(nats.url, *(f"e{number}" for number in range(200))))
+    await first.times(20)
+    await service.stop(PATIENCE_S)
+    await publishing
     async with reading(nats.url, second):
-        assert await second.times(1) == ["e1"]
-    assert first.ids == []
+        await second.times(200 - len(first.ids))
+        await settled(nats.url)
+    assert sorted(first.ids + second.ids) == sorted(f"e{number}" for number in range(200))
+
+
+async def test_what_was_requested_is_returned_when_the_gate_shuts(nats: EmbeddedServer) -> None:
+    """A replica that loses its lease keeps no request at the server: the next leader gets what comes."""
+    gate, first, second = Gate(), Seen(), Seen()
+    gate.set()
+    async with reading(nats.url, first, gate=gate), reading(nats.url, second, gate=(other := Gate())):
+        await publish(nats.url, "e1")
+        await first.times(1)
+        gate.clear()
+        other.set()
+        await publish(nats.url, *(f"e{number}" for number in range(2, 40)))
+        await second.times(38)
+        await settled(nats.url)
+    assert first.ids == ["e1"]
 
 
 async def test_a_message_of_a_dead_service_is_redelivered_after_the_ack_wait(nats: EmbeddedServer) -> None:
@@ -359,20 +373,18 @@ async def test_a_worker_without_its_consumer_keeps_one_subscription(
 ) -> None:
     monkeypatch.setattr("rota_common.bus.consuming.RECOVER_S", 0.001)
     async with reading(nats.url, Seen()) as service:
-        before = len(service.bus.client._subs)
+        before, pull, opened = len(service.bus.client._subs), service.bus.pull, 0
+
+        async def counted(*given: Any, **named: Any) -> Any:
+            nonlocal opened
+            opened += 1
+            return await pull(*given, **named)
+
+        monkeypatch.setattr(service.bus, "pull", counted)  # to see how often it began anew
         async with jetstream(nats.url) as js:
             await js.delete_consumer(CHANNEL.stream or "", DURABLE)
-        (worker,) = service._workers
-        bound, bind = 0, worker._bind
-
-        async def counted() -> Any:
-            nonlocal bound
-            bound += 1
-            return await bind()
-
-        worker._bind = counted  # type: ignore[method-assign]  # to see how often it began anew
         async with asyncio.timeout(PATIENCE_S):
-            while bound < 20:
+            while opened < 20:
                 await asyncio.sleep(0.01)
         assert len(service.bus.client._subs) <= before + 1
 

@@ -9,7 +9,7 @@ import pytest
 from rota_common.bus.router import Router
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime.embedded_servers import EmbeddedServer
-from rota_common.runtime.service import Runtime, Service
+from rota_common.runtime.service import Service
 from rota_contracts.catalog import READ_TRIGGER
 from rota_contracts.messages.execution import ReadTrigger, TriggerReply, TriggerState
 from tests.integration.common.harness import running
@@ -25,7 +25,7 @@ async def asked(url: str, *answers: Answer, outages: tuple[type[Exception], ...]
     for answer in answers:
         router = Router()
         router.answer(READ_TRIGGER, answer)
-        service = Service("scheduler", url, runtime=Runtime(fetch_timeout=0.3), outages=outages)
+        service = Service("scheduler", url, outages=outages)
         service.include(router)
         replicas.append(service)
     async with running(caller, *replicas):

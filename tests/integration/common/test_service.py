@@ -8,7 +8,7 @@ import pytest
 from rota_common import topology
 from rota_common.bus.router import Router
 from rota_common.runtime.embedded_servers import EmbeddedServer, nats_server
-from rota_common.runtime.service import Runtime, Service
+from rota_common.runtime.service import Service
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import READ_TRIGGER
 from rota_contracts.messages.execution import ReadTrigger, TriggerReply, TriggerState
@@ -46,7 +46,7 @@ async def test_a_service_waits_for_its_server_then_for_its_streams(tmp_path: Pat
 
 async def test_a_service_goes_on_after_its_server_was_killed(nats: EmbeddedServer) -> None:
     seen = Seen()
-    executor = Service("executor", nats.url, runtime=Runtime(fetch_timeout=0.3))
+    executor = Service("executor", nats.url)
     async with reading(nats.url, seen) as service, running(executor):
         await executor.publish(CHANNEL, a_fact("e1"), caused_by="e1")
         await seen.times(1)

@@ -170,7 +170,7 @@ class ServersHarness(Harness):
     async def start(self, **settings: Any) -> Service:
         ports = {name: settings.pop(name) for name in ("environ",) if name in settings}
         made = {name: settings.pop(name) for name in ("clock", "middlewares") if name in settings}
-        runtime = Runtime(fetch_timeout=0.3, **made)
+        runtime = Runtime(**made)
         return await self.run(
             build(Settings.model_validate(self.settings | settings), runtime=runtime, **ports).service
         )
@@ -253,7 +253,7 @@ class InMemoryHarness(Harness):
             },
         )
         self.feed_counts = adapters.feed_counts
-        service = build(chosen, runtime=Runtime(bus=self.bus, fetch_timeout=0.3, **made), adapters=adapters).service
+        service = build(chosen, runtime=Runtime(bus=self.bus, **made), adapters=adapters).service
         await service.start()
         self._stack.push_async_callback(service.stop, 1)
         await service.started.wait()

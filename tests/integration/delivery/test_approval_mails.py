@@ -113,7 +113,7 @@ async def started(app: App) -> AsyncIterator[App]:
 @pytest.fixture
 async def world(box: Mailbox) -> AsyncIterator[World]:
     bus = InMemoryBus()
-    runtime = Runtime(bus=bus, fetch_timeout=0.05)
+    runtime = Runtime(bus=bus)
     nowhere: dict[str, Any] = {"nats_url": "", "mongo_url": "", "stop_timeout": 1}
     gateway = trigger_gateway.app.build(
         trigger_gateway.settings.Settings(**nowhere, admin_key=ADMIN, public_url=PUBLIC),

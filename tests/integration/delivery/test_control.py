@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rota_common.bus.connection import barrier
+from rota_common.bus.barrier import barrier
 from rota_common.errors import Transient
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.runtime.service import Service

@@ -92,7 +92,7 @@ class Harness:
     def __init__(self, nats_url: str, mongo_url: str, prefix: str) -> None:
         self._urls: dict[str, Any] = {"nats_url": nats_url, "mongo_url": mongo_url, "mongo_prefix": prefix}
         self.nats_url = nats_url
-        self.services = {name: Service(name, nats_url, runtime=Runtime(fetch_timeout=0.3)) for name in catalog.SERVICES}
+        self.services = {name: Service(name, nats_url) for name in catalog.SERVICES}
         del self.services["executor"]
         self.silent: set[str] = set()
         self.ignored: asyncio.Queue[str] = asyncio.Queue()
@@ -116,7 +116,7 @@ class Harness:
 
     async def start(self, *, environ: dict[str, str] | None = None, clock: Clock = now, **settings: Any) -> App:
         given = {"connector": "rehearsal", "sweep_interval": 0.05, "lease": 2.0, "slots": 8} | self._urls | settings
-        runtime = Runtime(clock=clock, fetch_timeout=0.3)
+        runtime = Runtime(clock=clock)
         app = build(Settings(**given), runtime=runtime, environ=environ or {})
         await app.service.start()
         await app.service.started.wait()

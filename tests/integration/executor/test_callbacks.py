@@ -11,7 +11,7 @@ import nats.micro
 import pytest
 from nats.micro.request import Request
 
-from rota_common.bus.connection import barrier
+from rota_common.bus.barrier import barrier
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.testing.bus import short_ack_wait, stored
 from rota_common.testing.crash import crash

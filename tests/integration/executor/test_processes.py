@@ -13,7 +13,8 @@ from nats.micro.request import Request
 
 from executor.adapters.nats_processes import NatsProcesses
 from executor.ports import NotBegun, ToolFailed
-from rota_common.bus.connection import Bus, barrier
+from rota_common.bus.barrier import barrier
+from rota_common.bus.connection import Bus
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import process_subject

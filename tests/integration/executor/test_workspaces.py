@@ -14,7 +14,7 @@ from memory.robot_files import RobotFiles
 from rota_common.bus.robots import Robots
 from rota_common.bus.router import Router
 from rota_common.clock import now
-from rota_common.runtime.service import Runtime, Service
+from rota_common.runtime.service import Service
 from rota_common.stores.mongo import Mongo
 from rota_common.testing.openai_server import OpenAIServer, openai_server
 from rota_common.testing.samples import MEMBER, TEAM, a_robot
@@ -39,7 +39,7 @@ async def files(system: Harness, mongo_url: str, mongo_prefix: str) -> AsyncIter
     mongo = Mongo(mongo_url, f"{mongo_prefix}_memory")
     store = MongoWorkspaces(mongo)
     await store.prepare()
-    service, router = Service("memory", system.nats_url, runtime=Runtime(fetch_timeout=0.3)), Router()
+    service, router = Service("memory", system.nats_url), Router()
     use = RobotFiles(workspaces=store, bases=MongoKnowledgeBases(mongo.database), robots=Robots(service.bus), clock=now)
     router.answer(catalog.WRITE_FILE, use.write)
     router.answer(catalog.READ_FILE, use.read)

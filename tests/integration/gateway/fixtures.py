@@ -10,7 +10,6 @@ from typing import Any, cast
 import httpx
 import pytest
 
-from rota_common.runtime.service import Runtime
 from rota_common.stores.mongo import Document, Mongo
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.team_secrets import ForEveryTeam
@@ -58,7 +57,7 @@ async def reading(
 ) -> AsyncIterator[Gateway]:
     """A replica whose operator has given every team these secrets."""
     chosen = settings(nats_url, mongo_url, prefix, **{"reading_lease": 2} | more)
-    app = build(chosen, runtime=Runtime(fetch_timeout=0.3), team_secrets=ForEveryTeam(given))
+    app = build(chosen, team_secrets=ForEveryTeam(given))
     transport = httpx.ASGITransport(app.http, raise_app_exceptions=False)
     async with started(app), httpx.AsyncClient(transport=transport, base_url="http://gateway") as http:
         yield Gateway(app, nats_url, http)

@@ -142,7 +142,7 @@ def signed(body: bytes, event_id: str = "evt_1", *, at: datetime | None = None, 
 @asynccontextmanager
 async def gateway(given: Settings, **overrides: Any) -> AsyncIterator[Gateway]:
     """Speaks ASGI to the application: no sockets between the test and the gateway."""
-    with_defaults = {"runtime": Runtime(fetch_timeout=0.3), "team_secrets": ForEveryTeam(ENVIRON)} | overrides
+    with_defaults = {"runtime": Runtime(), "team_secrets": ForEveryTeam(ENVIRON)} | overrides
     app = build(given, **with_defaults)
     transport = httpx.ASGITransport(app.http, raise_app_exceptions=False)
     async with started(app), httpx.AsyncClient(transport=transport, base_url="http://gateway") as http:
@@ -201,7 +201,7 @@ class Scheduler:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["Scheduler"]:
-        self.service = Service("scheduler", self.url, runtime=Runtime(fetch_timeout=0.3))
+        self.service = Service("scheduler", self.url)
         router = Router()
         router.on(TRIGGER_RECEIVED, self._on_trigger)
         router.answer(READ_TRIGGER, self._read)

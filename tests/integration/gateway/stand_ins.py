@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from rota_common.bus.router import Router
-from rota_common.runtime.service import Runtime, Service
+from rota_common.runtime.service import Service
 from rota_contracts.catalog import (
     CALL_BACK,
     CONTROL,
@@ -60,7 +60,7 @@ def execution(execution_id: str = "e1", member: str = "leader", status: ExecStat
 
 @asynccontextmanager
 async def answering(name: str, url: str, router: Router) -> AsyncIterator[Service]:
-    service = Service(name, url, runtime=Runtime(fetch_timeout=0.3))
+    service = Service(name, url)
     service.include(router)
     await service.start()
     await service.started.wait()

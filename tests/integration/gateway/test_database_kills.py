@@ -17,7 +17,6 @@ from pymongo import monitoring
 
 from rota_common.runtime import logs
 from rota_common.runtime.embedded_servers import EmbeddedServer
-from rota_common.runtime.service import Runtime
 from rota_common.stores.mongo import Mongo
 from rota_common.testing.team_secrets import ForEveryTeam
 from rota_contracts.catalog import TRIGGER_RECEIVED
@@ -64,7 +63,7 @@ class Death(monitoring.CommandListener):
 
 
 async def _live(given: Settings, environ: dict[str, str]) -> None:
-    service = build(given, runtime=Runtime(fetch_timeout=0.3), team_secrets=ForEveryTeam(environ)).service
+    service = build(given, team_secrets=ForEveryTeam(environ)).service
     await service.start()
     await asyncio.Event().wait()
 

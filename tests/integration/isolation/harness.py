@@ -13,7 +13,8 @@ from nats.errors import NoRespondersError
 from nats.errors import TimeoutError as NatsTimeout
 
 from rota_common import topology
-from rota_common.bus.connection import Bus, barrier, identity
+from rota_common.bus.barrier import barrier
+from rota_common.bus.connection import Bus, identity
 from rota_common.nats_admin.config import Folder
 from rota_common.nats_admin.feed_client_admin import FeedClients
 from rota_common.nats_admin.permissions import OPERATOR, TOPOLOGY

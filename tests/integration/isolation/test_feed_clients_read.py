@@ -8,7 +8,7 @@ from faststream.nats import JStream, NatsBroker, NatsMessage, PullSub
 from faststream.nats.security import NatsNKey
 from nats.aio.msg import Msg
 
-from rota_common.bus.connection import barrier
+from rota_common.bus.barrier import barrier
 from rota_common.testing.fixtures import Run
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import FEED

@@ -8,7 +8,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
-from rota_common.bus.connection import barrier
+from rota_common.bus.barrier import barrier
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import FEED
 from rota_contracts.feed import API_PREFIX, team_subjects

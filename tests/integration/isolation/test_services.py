@@ -9,7 +9,8 @@ from nats.aio.msg import Msg
 from structlog.testing import capture_logs
 
 from executor.adapters.team_files import TeamFiles
-from rota_common.bus.connection import Bus, barrier
+from rota_common.bus.barrier import barrier
+from rota_common.bus.connection import Bus
 from rota_common.bus.robots import Robots
 from rota_common.bus.stream_usage import read_usage, waiting_triggers
 from rota_common.bus.subject_log import SubjectLog

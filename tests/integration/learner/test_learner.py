@@ -156,11 +156,11 @@ async def saved(mongo_url: str, mongo_prefix: str) -> AsyncIterator[Any]:
 
 
 def learner(servers: dict[str, Any], **runtime: Any) -> Service:
-    return build(Settings(**servers), runtime=Runtime(fetch_timeout=0.3, **runtime)).service
+    return build(Settings(**servers), runtime=Runtime(**runtime)).service
 
 
 def memory(servers: dict[str, Any]) -> Service:
-    runtime = Runtime(fetch_timeout=0.3, middlewares=[twice])
+    runtime = Runtime(middlewares=[twice])
     return memory_app.build(memory_settings.Settings(**servers), runtime=runtime, adapters=in_memory()).service
 
 

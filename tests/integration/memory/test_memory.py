@@ -123,7 +123,7 @@ def settings(shared_nats: EmbeddedServer, mongo_url: str, mongo_prefix: str, tmp
 
 @asynccontextmanager
 async def memory(settings: Settings, **runtime: Any) -> AsyncIterator[Service]:
-    service = build(settings, runtime=Runtime(fetch_timeout=0.3, **runtime)).service
+    service = build(settings, runtime=Runtime(**runtime)).service
     await service.start()
     await service.started.wait()
     try:
@@ -218,7 +218,7 @@ async def test_shared_entries_are_found_by_meaning_and_survive_a_restart(
 
 
 async def test_the_service_is_ready_when_its_stores_are(settings: Settings) -> None:
-    app = build(settings, runtime=Runtime(fetch_timeout=0.3))
+    app = build(settings)
     await app.service.start()
     await app.service.started.wait()
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app.http), base_url="http://memory") as client:
@@ -229,7 +229,7 @@ async def test_the_service_is_ready_when_its_stores_are(settings: Settings) -> N
 
 async def test_the_service_waits_for_an_unavailable_qdrant(settings: Settings) -> None:
     away = settings.model_copy(update={"qdrant_url": "http://127.0.0.1:9"})
-    service = build(away, runtime=Runtime(fetch_timeout=0.3)).service
+    service = build(away).service
     await service.start()
     problems: dict[str, str] = {}
     while "qdrant" not in problems or problems.get("start") != "preparing its store":

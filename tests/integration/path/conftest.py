@@ -16,7 +16,7 @@ DOUBLED = pytest.param((twice,), id="twice", marks=pytest.mark.soak)
 
 @pytest.fixture(scope="module", params=[pytest.param((), id="once"), DOUBLED])
 def runtime(request: pytest.FixtureRequest) -> Runtime:
-    return Runtime(fetch_timeout=0.3, middlewares=request.param)
+    return Runtime(middlewares=request.param)
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,6 @@ from rota.signing import signed_event
 from rota_common.bus.stream_usage import read_usage
 from rota_common.clock import now
 from rota_common.runtime.embedded_servers import EmbeddedServer
-from rota_common.runtime.service import Runtime
 from rota_common.testing.bus import keep_none
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.messages.execution import ExecStatus
@@ -70,7 +69,7 @@ async def test_webhooks_that_can_not_be_kept_are_refused_and_those_beside_them_r
 ) -> None:
     given: dict[str, Any] = {"nats_url": nats.url, "mongo_url": mongo_url, "mongo_prefix": mongo_prefix}
     async with (
-        a_stack(tmp_path / "rota", **given, runtime=Runtime(fetch_timeout=0.3)) as on,
+        a_stack(tmp_path / "rota", **given) as on,
         a_team(on, "alpha") as alpha,
         a_team(on, "beta") as beta,
     ):
@@ -105,7 +104,7 @@ async def test_a_flood_at_small_limits_is_refused_in_part_and_what_was_accepted_
 ) -> None:
     given: dict[str, Any] = {"nats_url": nats.url, "mongo_url": mongo_url, "mongo_prefix": mongo_prefix}
     async with (
-        a_stack(tmp_path / "rota", **given, runtime=Runtime(fetch_timeout=0.3)) as on,
+        a_stack(tmp_path / "rota", **given) as on,
         a_team(on, "gamma") as gamma,
     ):
         await gamma.api.create_robot(robot(gamma))
@@ -192,7 +191,7 @@ async def test_teams_that_fill_the_bus_together_get_a_503_and_what_was_accepted_
 ) -> None:
     given: dict[str, Any] = {"nats_url": nats.url, "mongo_url": mongo_url, "mongo_prefix": mongo_prefix}
     async with AsyncExitStack() as ends:
-        on = await ends.enter_async_context(a_stack(tmp_path / "rota", **given, runtime=Runtime(fetch_timeout=0.3)))
+        on = await ends.enter_async_context(a_stack(tmp_path / "rota", **given))
         teams = [await ends.enter_async_context(a_team(on, f"team-{number}")) for number in range(TEAMS)]
         http = await ends.enter_async_context(httpx.AsyncClient(base_url=on.stack.url, timeout=PATIENCE_S))
         for team in teams:

@@ -16,7 +16,7 @@ from rota.client import Api
 from rota.demo.external_systems import Hook, Inbox, webhook_receiver
 from rota.signing import new_secret, signed_event
 from rota.waiting import until_finished
-from rota_common.bus.connection import barrier
+from rota_common.bus.barrier import barrier
 from rota_common.clock import now
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.stores.mongo import Mongo

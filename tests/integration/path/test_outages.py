@@ -11,7 +11,6 @@ import pytest_asyncio
 from rota.client import ApiError
 from rota_common import topology
 from rota_common.runtime.embedded_servers import EmbeddedServer, mongod, nats_server
-from rota_common.runtime.service import Runtime
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.messages.execution import ExecStatus
 from tests.integration.path.harness import System, a_system, example
@@ -60,7 +59,6 @@ async def test_during_an_outage_nothing_accepted_is_lost_and_services_recover(
         nats_url=servers["nats"].url,
         mongo_url=servers["mongo"].url,
         mongo_prefix="outage",
-        runtime=Runtime(fetch_timeout=0.3),
     ) as system:
         robot = example(ROBOT, system.hooks.url)
         robot["robot_config"]["quota"] = {"max": 10, "queue": 10_000}

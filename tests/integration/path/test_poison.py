@@ -75,7 +75,7 @@ async def test_an_unreadable_message_is_buried_with_its_reason(
 async def test_a_redrive_brings_back_what_a_failing_handler_buried(
     tmp_path: Path, nats: EmbeddedServer, mongo_url: str, mongo_prefix: str
 ) -> None:  # F10
-    broken, runtime = True, Runtime(fetch_timeout=0.3)
+    broken, runtime = True, Runtime()
 
     def breaking(handler: Any) -> Any:
         async def maybe(message: Any) -> Any:
@@ -85,7 +85,7 @@ async def test_a_redrive_brings_back_what_a_failing_handler_buried(
 
         return maybe
 
-    runtime = Runtime(fetch_timeout=0.3, middlewares=(breaking,))
+    runtime = Runtime(middlewares=(breaking,))
     async with a_system(
         tmp_path / "rota", nats_url=nats.url, mongo_url=mongo_url, mongo_prefix=mongo_prefix, runtime=runtime
     ) as system:

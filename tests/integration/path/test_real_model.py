@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 
 from rota_common.runtime.embedded_servers import EmbeddedServer
-from rota_common.runtime.service import Runtime
 from rota_common.testing.openai_server import ModelRequest, openai_server
 from rota_contracts.messages.execution import ExecStatus
 from tests.integration.path.harness import a_system, example
@@ -51,7 +50,6 @@ async def test_a_run_completes_with_untidy_answers_of_a_model(
             nats_url=nats.url,
             mongo_url=mongo_url,
             mongo_prefix=mongo_prefix,
-            runtime=Runtime(fetch_timeout=0.3),
             connector="openai",
             environ=environ,
         ) as system:

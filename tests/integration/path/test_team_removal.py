@@ -16,7 +16,6 @@ from learner.adapters.team_documents import TEAM_DOCUMENTS as OF_LEARNER
 from memory.adapters.team_documents import TEAM_DOCUMENTS as OF_MEMORY
 from rota.client import ApiError
 from rota_common.runtime.embedded_servers import EmbeddedServer
-from rota_common.runtime.service import Runtime
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.streams import ROBOTS_BUCKET
@@ -126,7 +125,7 @@ async def test_a_removed_team_leaves_nothing_and_others_notice_nothing(
     databases = Databases(mongo_server.url, prefix)
     servers = {"nats_url": shared_nats.url, "mongo_url": mongo_server.url, "mongo_prefix": prefix}
     async with (
-        a_stack(tmp_path, **servers, runtime=Runtime(fetch_timeout=0.3)) as on,
+        a_stack(tmp_path, **servers) as on,
         a_team(on, GOES) as gone,
         a_team(on, STAYING) as stays,
     ):

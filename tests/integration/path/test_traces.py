@@ -41,7 +41,7 @@ def a_system_with(
 ) -> AbstractAsyncContextManager[System]:
     environ = {"OPENAI_API_KEY": "sk-of-the-test", "OPENAI_BASE_URL": model.url, "OPENAI_MODEL": "scripted"}
     servers = {"nats_url": nats.url, "mongo_url": mongo_url, "mongo_prefix": prefix}
-    runtime = Runtime(fetch_timeout=0.3)
+    runtime = Runtime()
     return a_system(folder / "rota", **servers, runtime=runtime, connector="openai", environ=environ)
 
 

@@ -41,8 +41,6 @@ from scheduler.settings import Settings
 class Harness:
     """On real servers; `InMemoryHarness` in services/scheduler/tests needs none."""
 
-    fetch_timeout = 0.3
-
     def __init__(self, nats_url: str, mongo_url: str, prefix: str) -> None:
         self._urls: dict[str, Any] = {"nats_url": nats_url, "mongo_url": mongo_url, "mongo_prefix": prefix}
         self.nats_url = nats_url
@@ -58,7 +56,7 @@ class Harness:
         return Service(name, self.nats_url, runtime=self.runtime())
 
     def runtime(self, **given: Any) -> Runtime:
-        return Runtime(fetch_timeout=self.fetch_timeout, **given)
+        return Runtime(**given)
 
     def build(self, settings: Settings, runtime: Runtime) -> App:
         return build(settings, runtime=runtime)

@@ -12,7 +12,6 @@ from nats.aio.client import Client
 from pymongo import monitoring
 
 from rota_common.runtime import logs
-from rota_common.runtime.service import Runtime
 from scheduler.app import build
 from scheduler.settings import Settings
 
@@ -121,7 +120,7 @@ def watch_the_bus(fuse: Fuse) -> None:
 
 
 async def _live(settings: dict[str, Any], ready: Any) -> None:
-    service = build(Settings(**settings), runtime=Runtime(fetch_timeout=0.3)).service
+    service = build(Settings(**settings)).service
     await service.start()
     await service.started.wait()
     ready.set()

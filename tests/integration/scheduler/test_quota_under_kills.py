@@ -13,7 +13,7 @@ import pytest
 import structlog
 from nats.aio.msg import Msg
 
-from rota_common.bus.connection import barrier
+from rota_common.bus.barrier import barrier
 from rota_common.clock import now
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.stores.mongo import Mongo

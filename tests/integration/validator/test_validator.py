@@ -41,7 +41,7 @@ class Executor:
     def __init__(self, url: str, team: str) -> None:
         self.url, self.team = url, team
         self.calls: list[CallAgent] = []
-        self.service = Service("executor", url, runtime=Runtime(fetch_timeout=0.3))
+        self.service = Service("executor", url)
         router = Router()
         router.answer(CALL_AGENT, self._answer)
         self.service.include(router)
@@ -91,7 +91,7 @@ def executor(shared_nats: EmbeddedServer, request: pytest.FixtureRequest) -> Exe
 
 
 def validator(url: str, *, scripts_dir: str = "", **runtime: Any) -> Service:
-    return build(Settings(nats_url=url, scripts_dir=scripts_dir), runtime=Runtime(fetch_timeout=0.3, **runtime)).service
+    return build(Settings(nats_url=url, scripts_dir=scripts_dir), runtime=Runtime(**runtime)).service
 
 
 async def test_an_output_too_long_for_a_message_is_read_from_the_store(executor: Executor) -> None:

@@ -17,9 +17,6 @@ from rota_common.nats_admin.config import Folder
 from rota_common.runtime.service import Runtime
 from rota_common.runtime.serving import App
 
-FETCH_TIMEOUT_S = 0.5
-"""How long a pull waits for a message, and so how long an idle consumer takes to stop."""
-
 
 def silent(part: str, state: str) -> None:
     """The Progress that prints nothing."""
@@ -49,7 +46,7 @@ class Stack:
     allow_private_targets: str = ""
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     secrets: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
-    runtime: Runtime = field(default_factory=lambda: Runtime(fetch_timeout=FETCH_TIMEOUT_S))
+    runtime: Runtime = field(default_factory=Runtime)
     progress: Progress = silent
     url: str = field(default="", init=False)
     nats: Folder | None = field(default=None, init=False)

@@ -171,7 +171,7 @@ async def gateway(
     """With `start` its loops and handlers run; two gateways with the same `bus` and `adapters` are replicas."""
     bus = bus or InMemoryBus()
     adapters = adapters or in_memory(given=ENVIRON, secrets_key=SECRETS_KEY)
-    app = build(given or settings(), runtime=runtime or Runtime(bus=bus, fetch_timeout=0.05), adapters=adapters)
+    app = build(given or settings(), runtime=runtime or Runtime(bus=bus), adapters=adapters)
     share_routes(app)
     transport = httpx.ASGITransport(app.http, raise_app_exceptions=False)
     if start:

@@ -70,7 +70,7 @@ class Scheduler:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["Scheduler"]:
-        self.service = Service("scheduler", "", runtime=Runtime(bus=self.bus, fetch_timeout=0.05))
+        self.service = Service("scheduler", "", runtime=Runtime(bus=self.bus))
         router = Router()
         router.on(TRIGGER_RECEIVED, self._on_trigger)
         router.answer(READ_TRIGGER, self._read)

@@ -71,7 +71,7 @@ def execution(execution_id: str = "e1", member: str = "leader", status: ExecStat
 
 @asynccontextmanager
 async def answering(name: str, bus: InMemoryBus, router: Router) -> AsyncIterator[Service]:
-    service = Service(name, "", runtime=Runtime(bus=bus, fetch_timeout=0.05))
+    service = Service(name, "", runtime=Runtime(bus=bus))
     service.include(router)
     await service.start()
     await service.started.wait()

@@ -308,4 +308,4 @@ def _with_another_key() -> Adapters:
 
 
 def _at(public: Gateway, at: datetime) -> Runtime:
-    return Runtime(bus=public.bus, fetch_timeout=0.05, clock=lambda: at)
+    return Runtime(bus=public.bus, clock=lambda: at)

@@ -95,7 +95,7 @@ async def test_a_secret_that_is_not_set_is_named_in_the_log_and_not_in_the_answe
 
 async def test_the_log_is_read_page_by_page() -> None:
     bus, clock = InMemoryBus(), SetClock(now())
-    async with gateway(bus=bus, runtime=Runtime(bus=bus, fetch_timeout=0.05, clock=clock)) as acme:
+    async with gateway(bus=bus, runtime=Runtime(bus=bus, clock=clock)) as acme:
         acme.key = await acme.make_team()
         await acme.make_source()
         for number in range(5):

@@ -34,7 +34,7 @@ class Replicas:
     async def start(self, count: int = 1, **given: Any) -> list[Gateway]:
         made = []
         for _ in range(count):
-            runtime = Runtime(bus=self._bus, clock=lambda: self._at, fetch_timeout=0.05)
+            runtime = Runtime(bus=self._bus, clock=lambda: self._at)
             opening = gateway(settings(**given), bus=self._bus, runtime=runtime, adapters=self._adapters)
             made.append(await self._ends.enter_async_context(opening))
         made[0].key = await made[0].make_team()

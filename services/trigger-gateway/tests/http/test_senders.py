@@ -61,7 +61,7 @@ class Sender:
 async def sender() -> AsyncIterator[Sender]:
     sender = Sender()
     bus = InMemoryBus()
-    runtime = Runtime(bus=bus, fetch_timeout=0.05, clock=lambda: sender.now)
+    runtime = Runtime(bus=bus, clock=lambda: sender.now)
     async with gateway(bus=bus, runtime=runtime, adapters=in_memory(given=ENVIRON)) as sender.made:
         sender.made.key = await sender.made.make_team()
         await sender.made.make_robot("all", events=[{"type": "webhook", "source": "in"}])

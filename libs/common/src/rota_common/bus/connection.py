@@ -12,8 +12,11 @@ from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 
+from rota_common.bus.barrier import barrier
+from rota_common.bus.standing_pull import Pull, StandingPull, Take, Wake
 from rota_common.nats_admin.permissions import inbox
 from rota_common.runtime.logs import logger
+from rota_contracts.streams import Consumer
 
 GRACE_S = 20
 RECONNECT_WAIT_S = 0.5
@@ -48,17 +51,6 @@ def _security(nkey_file: str, ca_file: str) -> NatsSecurity | None:
     return NatsSecurity(**tls) if tls else None
 
 
-async def barrier(client: Client, *, timeout: int = 10) -> None:
-    """Return once the server has processed everything written before, subscriptions included. Raises NatsError if a
-    round trip takes longer than `timeout` seconds.
-
-    Two round trips: nats-py's `flush` sends its PING ahead of commands that still wait for the flusher (2.16); by the
-    time of the first PONG they are sent, so the second PING follows them.
-    """
-    for _ in range(2):
-        await client.flush(timeout)
-
-
 class Bus:
     """The connection of a service. `broker` responds to requests; `jetstream` carries facts.
 
@@ -79,10 +71,12 @@ class Bus:
             graceful_timeout=GRACE_S,
             logger=None,
             error_cb=self._on_error,
+            reconnected_cb=self._on_reconnected,
         )
         self._log = logger(service=name)
         self._client: Client | None = None
         self._jetstream: JetStreamContext | None = None
+        self._wakes: set[Wake] = set()
         logging.getLogger("nats.aio.client").setLevel(logging.CRITICAL)
 
     async def connect(self) -> None:
@@ -101,9 +95,15 @@ class Bus:
             return
         with contextlib.suppress(NatsError, TimeoutError):  # the server may be down: nothing to flush to then
             await asyncio.wait_for(asyncio.gather(*(s.stop() for s in self.broker.subscribers)), GRACE_S)
-            await self._client.flush(timeout=2)
+            await barrier(self._client, timeout=2)  # no acknowledgement is left behind
         with contextlib.suppress(NatsError, OSError):  # or the connection breaks while it is closed
             await self._client.close()
+
+    async def pull(self, consumer: Consumer, take: Take, wake: Wake) -> Pull:
+        """The messages of a consumer, for a worker; `wake` is also called after a reconnect. Raises
+        nats.errors.Error."""
+        self._wakes.add(wake)
+        return await StandingPull(self.client, consumer, take, wake).open()
 
     @property
     def connected(self) -> bool:
@@ -120,6 +120,10 @@ class Bus:
         if self._jetstream is None:
             raise NatsError("not connected to NATS yet")
         return self._jetstream
+
+    async def _on_reconnected(self) -> None:
+        for wake in self._wakes:
+            wake()
 
     async def _on_error(self, error: Exception) -> Any:
         if REFUSED in str(error).lower():  # the caller only sees a timeout

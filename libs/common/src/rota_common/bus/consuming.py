@@ -1,7 +1,7 @@
-"""Consumers: messages of a durable consumer are fetched when a slot is free, and given to their handler.
+"""Consumers: messages of a durable consumer are requested for the slots that are free, and given to their handler.
 
 FastStream's own pull subscriber prefetches and, while it stops, swallows messages until their ack wait is over; so the
-loop below fetches one message at a time, and returns one that arrives too late.
+pull below stands for free slots alone, and what arrives too late is returned.
 """
 
 import asyncio
@@ -11,13 +11,12 @@ from random import Random
 
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
-from nats.errors import TimeoutError as NatsTimeout
-from nats.js import JetStreamContext
 
 from rota_common.bus.connection import Bus
 from rota_common.bus.failure_policy import hand_back
 from rota_common.bus.handling import ChannelHandler, Handling
 from rota_common.bus.handling_marks import HandlingMarks
+from rota_common.bus.standing_pull import LIFE_S, Pull
 from rota_common.clock import Clock
 from rota_common.runtime.logs import logger
 from rota_contracts.streams import Consumer as ConsumerConfig
@@ -38,11 +37,12 @@ class Worker:
     clock: Clock
     random: Random
     outages: tuple[type[Exception], ...] = ()
-    fetch_timeout: float = 2.0
     handling_limit: float = HANDLING_LIMIT_S
     marks: HandlingMarks | None = None
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _running: set[asyncio.Task[None]] = field(default_factory=set)
+    _pull: Pull | None = None
 
     def __post_init__(self) -> None:
         channel = self.handler.channel
@@ -60,75 +60,79 @@ class Worker:
             limit=self.handling_limit,
             marks=self.marks or HandlingMarks(bus=self.bus),
         )
+        if self.handler.gate is not None:
+            self.handler.gate.watch(self._wake.set)
 
     def is_stopping(self) -> bool:
         return self._stopping.is_set()
 
     async def run(self) -> None:
-        """Fetch messages until `stop`, through every outage of the server."""
-        free = asyncio.Semaphore(self.handler.slots)
-        source: JetStreamContext.PullSubscription | None = None
+        """Take messages until `stop`, through every outage of the server."""
         while not self._stopping.is_set():
-            await self._gate_open()
-            await free.acquire()
-            if self._stopping.is_set():
-                return
+            if not self._taking:
+                await self._woken()
+                continue
             try:
-                source = source or await self._bind()
-                message = await self._next(source)
+                await self._take_while_open()
             except (NatsError, OSError) as error:
-                await _leave(source)
-                source = None
-                message = None
                 self._log.debug("pull failed", error=repr(error))
                 await self._pause(RECOVER_S)
-            if message is None:
-                free.release()
-            elif self._stopping.is_set():
-                await hand_back(message)
-            else:
-                task = asyncio.create_task(self._handling(message, self.config))
-                self._running.add(task)
-                task.add_done_callback(self._running.discard)
-                task.add_done_callback(lambda _: free.release())
 
     async def stop(self, timeout: float) -> None:
-        """Fetch nothing more; give running handlers `timeout` seconds, then return their messages."""
+        """Take nothing more; give running handlers `timeout` seconds, then return their messages."""
         self._stopping.set()
+        self._wake.set()
         if self._running:
             _, late = await asyncio.wait(self._running, timeout=timeout)
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
 
-    async def _bind(self) -> JetStreamContext.PullSubscription:
-        return await self.bus.jetstream.pull_subscribe_bind(durable=self.config.durable, stream=self.config.stream)
-
-    async def _next(self, source: JetStreamContext.PullSubscription) -> Msg | None:
-        try:
-            return (await source.fetch(1, timeout=self.fetch_timeout))[0]
-        except (TimeoutError, NatsTimeout):
-            return None
-
-    async def _gate_open(self) -> None:
+    @property
+    def _taking(self) -> bool:
         gate = self.handler.gate
-        if gate is None or gate.is_set():
+        return not self._stopping.is_set() and (gate is None or gate.is_set())
+
+    @property
+    def _free(self) -> int:
+        return self.handler.slots - len(self._running)
+
+    async def _take_while_open(self) -> None:
+        self._pull = pull = await self.bus.pull(self.config, self._take, self._wake.set)
+        try:
+            while self._taking:
+                await pull.ask(self._free)
+                await self._woken(LIFE_S)
+        finally:
+            self._pull = None
+            await pull.close()
+
+    async def _take(self, message: Msg) -> None:
+        if self._pull is None or not self._taking:
+            await hand_back(message)
             return
-        waits = [asyncio.ensure_future(gate.wait()), asyncio.ensure_future(self._stopping.wait())]
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        for wait in waits:
-            wait.cancel()
+        task = asyncio.create_task(self._handling(message, self.config))
+        self._running.add(task)
+        task.add_done_callback(self._done)
+        self._wake_if_over()
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._running.discard(task)
+        self._wake_if_over()
+
+    def _wake_if_over(self) -> None:
+        if self._free and self._pull is not None and not self._pull.standing():
+            self._wake.set()
+
+    async def _woken(self, timeout: float | None = None) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout):
+                await self._wake.wait()
+        self._wake.clear()
 
     async def _pause(self, seconds: float) -> None:
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
-
-
-async def _leave(source: JetStreamContext.PullSubscription | None) -> None:
-    """Give the subscription back: binding anew makes another one."""
-    if source is not None:
-        with contextlib.suppress(NatsError, OSError):
-            await source.unsubscribe()
 
 
 def _config(durable: str) -> ConsumerConfig:

@@ -96,8 +96,9 @@ def decide(
 
 
 async def acknowledge(message: Msg) -> None:
-    """Acknowledge, and wait for the server's confirmation: a plain ack can be lost with the process."""
-    await message.ack_sync(timeout=5)
+    """Acknowledge without waiting for the server's confirmation: if it is lost with the process, the message is
+    delivered again, and its consumer knows it."""
+    await message.ack()
 
 
 async def hand_back(message: Msg, delay: float | None = None) -> None:

@@ -26,6 +26,7 @@ from rota_common.bus.failure_policy import (
     hand_back,
     still_working,
 )
+from rota_common.bus.gate import Gate
 from rota_common.bus.handling_marks import HandlingMarks
 from rota_common.clock import Clock
 from rota_common.errors import Transient
@@ -52,7 +53,7 @@ class ChannelHandler:
     channel: Channel[Any]
     handle: Handler
     slots: int = 16
-    gate: asyncio.Event | None = None
+    gate: Gate | None = None
     when_buried: OnBuried | None = None
 
 
@@ -92,7 +93,7 @@ class Handling:
 
     async def __call__(self, message: Msg, config: Consumer) -> None:
         """Handle one message, and log its outcome in one line."""
-        started, beat = perf_counter(), asyncio.create_task(_beat(message, config.ack_wait / 3))
+        started, beat = perf_counter(), Heartbeat(message, config.ack_wait / 3)
         facts: dict[str, Any] = {"deliveries": message.metadata.num_delivered, "subject": message.subject}
         try:
             outcome = await self._attempt(message, config, facts)
@@ -103,7 +104,7 @@ class Handling:
         except Exception as error:  # the acknowledgement failed: the server is down, and will redeliver the message
             outcome, facts["reason"] = "unsettled", repr(error)
         finally:
-            beat.cancel()
+            beat.stop()
         seconds = perf_counter() - started
         channel = self.handler.channel.name
         metrics.MESSAGES.labels(self.service, channel, outcome).inc()
@@ -182,8 +183,23 @@ class Handling:
         return "buried"
 
 
-async def _beat(message: Msg, every: float) -> None:
-    while True:
-        await asyncio.sleep(every)
+class Heartbeat:
+    """A sign of life for a message every so many seconds, from when it is made until `stop`; by a timer, as most
+    messages are handled before the first."""
+
+    def __init__(self, message: Msg, every: float) -> None:
+        self._message, self._every = message, every
+        self._loop = asyncio.get_running_loop()
+        self._timer = self._loop.call_later(every, self._beat)
+        self._sending: asyncio.Task[None] | None = None
+
+    def stop(self) -> None:
+        self._timer.cancel()
+
+    def _beat(self) -> None:
+        self._sending = asyncio.create_task(self._send())
+        self._timer = self._loop.call_later(self._every, self._beat)
+
+    async def _send(self) -> None:
         with contextlib.suppress(NatsError):
-            await still_working(message)
+            await still_working(self._message)

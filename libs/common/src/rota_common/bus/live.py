@@ -10,7 +10,8 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from pydantic import ValidationError
 
-from rota_common.bus.connection import Bus, barrier
+from rota_common.bus.barrier import barrier
+from rota_common.bus.connection import Bus
 from rota_common.runtime.logs import logger
 from rota_contracts.catalog import Channel
 from rota_contracts.envelope import EnvelopeError, Event, parse_event

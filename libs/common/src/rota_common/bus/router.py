@@ -1,8 +1,8 @@
 """The table of a service's handlers: `router.on(CHANNEL, handler)` and `router.answer(QUESTION, handler)`."""
 
-import asyncio
 from typing import Any
 
+from rota_common.bus.gate import Gate
 from rota_common.bus.handling import ChannelHandler, Handler, OnBuried
 from rota_common.bus.rpc import RequestHandler, Responder
 from rota_contracts.catalog import Channel, Question
@@ -21,7 +21,7 @@ class Router:
         handler: Handler,
         *,
         slots: int = 16,
-        gate: asyncio.Event | None = None,
+        gate: Gate | None = None,
         when_buried: OnBuried | None = None,
     ) -> None:
         """Consume `channel`: `handler` takes each event. The settings are those of `ChannelHandler`."""

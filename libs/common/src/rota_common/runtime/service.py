@@ -46,7 +46,6 @@ class Runtime:
     bus: Transport | None = None
     random: Random = field(default_factory=Random)
     middlewares: Sequence[Middleware] = ()
-    fetch_timeout: float = 2.0
 
 
 class Service:
@@ -119,7 +118,6 @@ class Service:
                     self.runtime.clock,
                     self.runtime.random,
                     self.outages,
-                    self.runtime.fetch_timeout,
                     self._handling_limit,
                     self._marks,
                 )

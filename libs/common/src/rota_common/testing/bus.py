@@ -10,7 +10,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js.api import ConsumerConfig
 
-from rota_common.bus.connection import barrier
+from rota_common.bus.barrier import barrier
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import Channel
 from rota_contracts.envelope import Event, parse_event

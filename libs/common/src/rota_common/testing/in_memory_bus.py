@@ -21,6 +21,7 @@ from nats.errors import TimeoutError as NatsTimeout
 
 from rota_common.bus.publishing import Publish
 from rota_common.bus.rpc import Ask, Responder, respond
+from rota_common.bus.standing_pull import Wake
 from rota_common.clock import Clock, now
 from rota_common.testing.in_memory_jetstream import InMemoryJetStream, check_size
 from rota_common.testing.in_memory_stream import (
@@ -28,14 +29,16 @@ from rota_common.testing.in_memory_stream import (
     MAX_PAYLOAD,
     Delivered,
     InMemoryMessage,
+    InMemoryPull,
     Pending,
     StreamLog,
+    Take,
     matches,
 )
 from rota_contracts.catalog import Channel, Question
 from rota_contracts.envelope import Event, parse_event
 from rota_contracts.model import Part, Payload
-from rota_contracts.streams import STREAMS, consumers
+from rota_contracts.streams import STREAMS, Consumer, consumers
 
 P = TypeVar("P", bound=Payload)
 Q = TypeVar("Q", bound=Part)
@@ -174,6 +177,10 @@ class InMemoryConnection:
     async def stop(self) -> None:
         for responder in self.answers:
             await responder.stop()
+
+    async def pull(self, consumer: Consumer, take: Take, wake: Wake) -> InMemoryPull:
+        self.bus.check()
+        return self.bus.consumers[consumer.durable].pull(take)
 
     @property
     def connected(self) -> bool:

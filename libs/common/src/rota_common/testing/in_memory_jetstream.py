@@ -57,10 +57,6 @@ class InMemoryJetStream:
         check_size(payload)
         return await self.bus.store(subject, payload, dict(headers or {}))
 
-    async def pull_subscribe_bind(self, *, durable: str, stream: str) -> Pending:
-        self.bus.check()
-        return self.bus.consumers[durable]
-
     async def consumer_info(self, stream: str, durable: str, timeout: float | None = None) -> Any:
         self.bus.check()
         consumer = self.bus.consumers[durable]

@@ -2,13 +2,12 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import SimpleNamespace
 from typing import Any
 
-from nats.errors import TimeoutError as NatsTimeout
 from nats.js.errors import APIError, ServiceUnavailableError
 
 from rota_contracts.envelope import MSG_ID
@@ -19,8 +18,7 @@ EXPECTED_LAST = "Nats-Expected-Last-Subject-Sequence"
 WRONG_LAST_SEQUENCE = 10071
 FULL = 10077
 MAX_PAYLOAD = 1024 * 1024
-LONGEST_FETCH_S = 0.05
-"""A worker that stops waits for its fetch; a server would end it, memory looks again."""
+Take = Callable[["InMemoryMessage"], Coroutine[Any, Any, None]]
 
 
 def matches(pattern: str, subject: str) -> bool:
@@ -181,7 +179,7 @@ class Pending:
         self._waiting: deque[InMemoryMessage] = deque()
         self._in_hand: dict[int, InMemoryMessage] = {}
         self._delayed: set[asyncio.Task[None]] = set()
-        self._fetching: deque[asyncio.Future[InMemoryMessage]] = deque()
+        self._pulls: deque[InMemoryPull] = deque()
         self._unhandled: set[int] = set()
         self.last = 0
 
@@ -209,26 +207,26 @@ class Pending:
         self._waiting.append(copy)
         self._unhandled.add(copy.seq)
         self.last = copy.seq
-        self._hand_out()
+        self.hand_out()
 
-    async def fetch(self, batch: int = 1, timeout: float = 5) -> list[InMemoryMessage]:
-        """The next messages. Raises nats.errors.TimeoutError if there is none in time."""
-        wanted: asyncio.Future[InMemoryMessage] = asyncio.get_running_loop().create_future()
-        self._fetching.append(wanted)
-        self._hand_out()
-        try:
-            return [await asyncio.wait_for(wanted, min(timeout, LONGEST_FETCH_S))]
-        except TimeoutError:
-            raise NatsTimeout from None
+    def pull(self, take: Take) -> "InMemoryPull":
+        pull = InMemoryPull(self, take)
+        self._pulls.append(pull)
+        return pull
 
-    def _hand_out(self) -> None:
-        """In the order in which workers asked, so that none starves."""
-        while self._waiting and self._fetching:
-            if not (wanted := self._fetching.popleft()).done():  # or its worker has given up
-                message = self._waiting.popleft()
-                message.deliveries += 1
-                self._in_hand[message.seq] = message
-                wanted.set_result(message)
+    def leave(self, pull: "InMemoryPull") -> None:
+        if pull in self._pulls:
+            self._pulls.remove(pull)
+
+    def hand_out(self) -> None:
+        """To the workers in turn, so that none starves."""
+        while self._waiting and (pull := next((each for each in self._pulls if each.standing()), None)):
+            self._pulls.remove(pull)
+            self._pulls.append(pull)
+            message = self._waiting.popleft()
+            message.deliveries += 1
+            self._in_hand[message.seq] = message
+            pull.give(message)
 
     async def done(self, message: InMemoryMessage) -> None:
         self._in_hand.pop(message.seq, None)
@@ -245,4 +243,30 @@ class Pending:
     async def _return(self, message: InMemoryMessage, delay: float) -> None:
         await asyncio.sleep(delay)
         self._waiting.append(message)
-        self._hand_out()
+        self.hand_out()
+
+
+class InMemoryPull:
+    """A worker's pull, as `rota_common.bus.standing_pull` describes it."""
+
+    def __init__(self, consumer: Pending, take: Take) -> None:
+        self._consumer, self._take = consumer, take
+        self._giving: set[asyncio.Task[None]] = set()
+        self._left = 0
+
+    def standing(self) -> bool:
+        return self._left > 0
+
+    async def ask(self, free: int) -> None:
+        self._left = self._left or max(0, free - len(self._giving))
+        self._consumer.hand_out()
+
+    async def close(self) -> None:
+        self._consumer.leave(self)
+        await asyncio.gather(*self._giving)
+
+    def give(self, message: InMemoryMessage) -> None:
+        self._left -= 1
+        task = asyncio.create_task(self._take(message))
+        self._giving.add(task)
+        task.add_done_callback(self._giving.discard)

@@ -3,13 +3,15 @@
 import asyncio
 from dataclasses import dataclass, field
 
+from rota_common.bus.gate import Gate
+
 
 @dataclass(kw_only=True)
 class DispatchSignals:
     """`has_lease` is set while this replica dispatches: only then do its consumers take messages. `work` is set when
     the next turn should begin; `check_all`, when that turn also checks the database for due and cancelled triggers."""
 
-    has_lease: asyncio.Event = field(default_factory=asyncio.Event)
+    has_lease: Gate = field(default_factory=Gate)
     work: asyncio.Event = field(default_factory=asyncio.Event)
     check_all: bool = False
 

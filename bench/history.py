@@ -1,7 +1,8 @@
 """Standard mode with a million finished runs in the stores beside none of them, by turns. `python -m bench.history`
 
 Two whole systems, each with a nats-server and a mongod of its own; of the one that isn't measured no service runs. The
-finished runs are copies of real ones, in every collection that keeps something of a run.
+finished runs are copies of real ones, in every collection whose documents name the run (executions, the scheduler's
+queue, deliveries); the gateway's log of events names triggers and isn't filled.
 """
 
 import argparse

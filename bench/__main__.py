@@ -2,15 +2,13 @@
 
 import argparse
 import asyncio
+import os
 import tempfile
-from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
-from time import perf_counter
 from typing import Any
 
+from bench.by_turns import Load, Rows, Side, by_turns, in_flight
 from bench.floor import Floor
 from bench.result_file import RESULTS, keep
 from bench.sink import of_execution, sink
@@ -21,35 +19,8 @@ from bench.task_overhead import Planner, overhead
 from rota_common import topology
 from rota_common.runtime.embedded_servers import mongod, nats_server
 
-Once = Callable[[], Awaitable[float]]
-
-
-async def one_at_a_time(once: Once, count: int) -> float:
-    """Median seconds of `count` runs, one after the other."""
-    return median([await once() for _ in range(count)])
-
-
-async def in_flight(once: Once, count: int, flight: int) -> float:
-    """Runs per second, with `flight` of them under way until `count` are done."""
-    left = iter(range(count))
-
-    async def worker() -> None:
-        for _ in left:
-            await once()
-
-    started = perf_counter()
-    await asyncio.gather(*(worker() for _ in range(flight)))
-    return count / (perf_counter() - started)
-
-
-@dataclass(frozen=True)
-class Load:
-    """The work of one round."""
-
-    rounds: int
-    latency_runs: int
-    rate_runs: int
-    in_flight: int
+DRY_RUN = Rows("execution_latency_p50", "executions_per_second", "cpu_per_execution")
+STANDARD = Rows("standard_latency_p50", "standard_per_second", "standard_cpu")
 
 
 async def measure(load: Load) -> list[dict[str, Any]]:
@@ -73,31 +44,16 @@ async def measure(load: Load) -> list[dict[str, Any]]:
             await part.start()
             await in_flight(part.once, 50, 10)
         print("all is warm")
-        rows = await _by_turns(floor.once, system.once, load, "execution_latency_p50", "executions_per_second")
-        rows += await _by_turns(bare.once, standard.once, load, "standard_latency_p50", "standard_per_second")
+
+        def bare_parts() -> list[int]:
+            return [nats.pid, mongo.pid, os.getpid()]
+
+        def all_parts() -> list[int]:
+            return [*bare_parts(), *(process.pid for process in system.processes.running.values())]
+
+        rows = await by_turns(Side(floor.once, bare_parts), Side(system.once, all_parts), load, DRY_RUN)
+        rows += await by_turns(Side(bare.once, bare_parts), Side(standard.once, all_parts), load, STANDARD)
         return [*rows, await overhead(system.ended, 2 * load.rounds + 1)]
-
-
-async def _by_turns(floor: Once, rota: Once, load: Load, latency: str, rate: str) -> list[dict[str, Any]]:
-    """The rows of these names: ms one at a time, and runs per second with many in flight."""
-    seen: dict[str, list[float]] = {"floor_s": [], "rota_s": [], "floor_rate": [], "rota_rate": []}
-    for number in range(1, load.rounds + 1):
-        seen["floor_s"].append(await one_at_a_time(floor, load.latency_runs))
-        seen["rota_s"].append(await one_at_a_time(rota, load.latency_runs))
-        seen["floor_rate"].append(await in_flight(floor, load.rate_runs, load.in_flight))
-        seen["rota_rate"].append(await in_flight(rota, load.rate_runs, load.in_flight))
-        figures = ", ".join(f"{name} {values[-1]:.4g}" for name, values in seen.items())
-        print(f"{rate}, round {number} of {load.rounds}: {figures}")
-    middle = {name: median(values) for name, values in seen.items()}
-    return [
-        _row(latency, middle["rota_s"] * 1000, "ms", middle["floor_s"] * 1000),
-        _row(rate, middle["rota_rate"], "1/s", middle["floor_rate"]),
-    ]
-
-
-def _row(name: str, value: float, unit: str, floor: float) -> dict[str, Any]:
-    row = {"name": name, "value": round(value, 2), "unit": unit, "floor": round(floor, 2)}
-    return row | {"ratio": round(value / floor, 3)}
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import nats
 
-from bench.__main__ import in_flight
+from bench.by_turns import in_flight
 from bench.result_file import RESULTS, keep
 from bench.system import EVENT, System
 from rota_common import topology

@@ -1,7 +1,8 @@
 """Standard mode with a million finished runs in the stores beside none of them, by turns. `python -m bench.history`
 
 Two whole systems, each with a nats-server and a mongod of its own; of the one that isn't measured no service runs. The
-finished runs are copies of real ones, in every collection that keeps something of a run.
+finished runs are copies of real ones, in every collection whose documents name the run (executions, the scheduler's
+queue, deliveries); the gateway's log of events names triggers and isn't filled.
 """
 
 import argparse
@@ -16,7 +17,7 @@ from typing import Any
 
 import httpx
 
-from bench.__main__ import Load, in_flight, one_at_a_time
+from bench.by_turns import Load, in_flight, one_at_a_time, row
 from bench.copies import copy_runs
 from bench.result_file import keep
 from bench.sink import Sink, of_execution, sink
@@ -112,12 +113,10 @@ async def measure(load: Load, runs: int) -> list[dict[str, Any]]:
 
 
 def _rows(full: Seen, empty: Seen, runs: int) -> list[dict[str, Any]]:
-    rows = []
-    for figure, (name, unit) in FIGURES.items():
-        value, floor = median(full[figure]), median(empty[figure])
-        row = {"name": name, "value": round(value, 2), "unit": unit, "floor": round(floor, 2)}
-        rows.append(row | {"ratio": round(value / floor, 3), "finished_runs": runs})
-    return rows
+    return [
+        row(name, median(full[figure]), unit, median(empty[figure])) | {"finished_runs": runs}
+        for figure, (name, unit) in FIGURES.items()
+    ]
 
 
 def main() -> None:
@@ -131,8 +130,8 @@ def main() -> None:
     load = Load(given.rounds, given.latency_runs, given.rate_runs, given.in_flight)
     rows = asyncio.run(measure(load, given.runs))
     keep(rows)
-    for row in rows:
-        print(f"{row['name']:<26}{row['value']:>10} {row['unit']:<5}without {row['floor']}, ratio {row['ratio']}")
+    for each in rows:
+        print(f"{each['name']:<26}{each['value']:>10} {each['unit']:<5}without {each['floor']}, ratio {each['ratio']}")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,14 @@ from cli.tests.harness import TEAM, Command
 FILE_ID = "0f" * 16
 DISPOSITION = "attachment; filename=\"_bersicht.csv\"; filename*=UTF-8''" + quote("Übersicht.csv")
 
+LISTED = {
+    "created_at": "2026-03-02T09:00:00Z",
+    "file_id": FILE_ID,
+    "name": "a.csv",
+    "content_type": "text/csv",
+    "size": 4,
+}
+
 
 class Gateway:
     """Keeps what it is sent, and gives out `content` under the name that `disposition` says."""
@@ -27,6 +35,8 @@ class Gateway:
         if request.method == "POST":
             kept = {"name": request.url.params["name"], "size": len(request.content), "file_id": FILE_ID}
             return httpx.Response(201, json=kept | {"file": f"__rota.attachment://{FILE_ID}"})
+        if request.url.path == f"{TEAM}/attachments":
+            return httpx.Response(200, json={"attachments": [LISTED], "next": "c2"})
         if request.url.path != f"{TEAM}/attachments/{FILE_ID}":
             return httpx.Response(404, json={"error": {"code": "attachment_not_found", "message": "no such file"}})
         if request.method == "DELETE":
@@ -111,3 +121,10 @@ def test_a_file_is_deleted_once_it_is_confirmed(gateway: Gateway, command: Comma
     assert (code, out) == (0, f"{FILE_ID}: deleted\n")
     (request,) = gateway.requests
     assert (request.method, request.url.path) == ("DELETE", f"{TEAM}/attachments/{FILE_ID}")
+
+
+def test_files_are_listed_with_the_way_to_the_next_page(gateway: Gateway, command: Command) -> None:
+    code, out, _ = command("attachments", "list", "--limit", "1", "--after", "c1")
+    assert (code, dict(gateway.requests[0].url.params)) == (0, {"limit": "1", "after": "c1"})
+    assert out.splitlines()[1].split() == ["2026-03-02T09:00:00Z", FILE_ID, "a.csv", "text/csv", "4"]
+    assert out.splitlines()[2] == "next page: --after c2"

@@ -84,7 +84,10 @@ def test_a_file_of_robots_is_read_one_by_one(command: Command, tmp_path: Path) -
     ("words", "printed"),
     [
         (("--times", "25:00"), "--times: expected a time of day like 09:00 or 17:30, not '25:00'"),
-        (("--times", "09:00", "--days", "Mo-Fri"), "--days: expected Mon, Tue, Wed, Thu, Fri, Sat, Sun or *"),
+        (
+            ("--times", "09:00", "--days", "Mo-Fri"),
+            "--days: expected Mon, Tue, Wed, Thu, Fri, Sat, Sun, a span like Mon-Fri, or *",
+        ),
         (("--times", "09:00", "--tz", "Mars"), "--tz: expected an IANA time zone like Europe/Paris or UTC"),
         (("--every", "0m"), "--every: expected a duration longer than nothing, like 30m, not '0m'"),
     ],

@@ -75,7 +75,7 @@ WRONG_USES = """
     lessons forget a l1 --all
     lessons forget a --by c-1 --all
     plan add a
-    plan add a -m x --at 2030-01-01T09:00:00
+    plan add a -m x --at tomorrow
     plan update a p1
     plan remove a
     keys create
@@ -145,6 +145,7 @@ def test_all_commands_are_there() -> None:
             "kb put",
             "kb search",
             "kb remove",
+            "attachments list",
             "attachments put",
             "attachments get",
             "attachments delete",

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from cli.tests.harness import Command
 
 from rota.definitions import read_definitions
 from rota.errors import CliError
@@ -90,3 +91,11 @@ def test_the_definition_to_begin_with_is_valid_and_has_every_field(tmp_path: Pat
 def test_a_name_that_no_robot_can_have_is_refused() -> None:
     with pytest.raises(CliError, match="expected a name of letters"):
         template("two words")
+
+
+def test_a_schema_that_no_result_can_have_is_refused_without_a_running_rota(command: Command, tmp_path: Path) -> None:
+    schema = "  delivery: {schema: {type: object, properties: {score: {type: %s}}}}\n"
+    assert command("validate", "-f", str(written(tmp_path, GOOD + schema % "integer")))[:2] == (0, "a: valid\n")
+    code, out, err = command("validate", "-f", str(written(tmp_path, GOOD + schema % "number-like")))
+    assert (code, out) == (1, "")
+    assert "robot_config.delivery.schema: expected" in err

@@ -54,7 +54,20 @@ def test_an_item_is_removed(gateway: Gateway, command: Command) -> None:  # TG-0
     assert gateway.asked[0][1] == {"action": "plan.remove", "plan_id": "p1"}
 
 
-def test_a_time_without_an_offset_is_rejected_with_an_example(gateway: Gateway, command: Command) -> None:
-    code, _, err = command("plan", "add", "a", "-m", "Review", "--at", "2030-01-01T09:00:00")
+def test_a_time_without_an_offset_is_that_of_the_robots_clock(gateway: Gateway, command: Command) -> None:
+    gateway.responses["/robots/a/intervene"] = DONE
+    gateway.responses["/robots/a"] = {"robot_config": {"clock": {"mode": "daemon", "tz": "Europe/Paris"}}}
+    code, out, _ = command("plan", "add", "a", "-m", "Review", "--at", "2030-01-01T09:00")
+    assert (code, gateway.asked[-1][1]["plan_time"]) == (0, WHEN)
+    assert out.splitlines()[1:] == ["that is 2030-01-01 09:00 Europe/Paris, by the clock of a"]
+    gateway.responses["/robots/a"] = {"robot_config": {}}
+    assert command("plan", "update", "a", "p1", "--at", "2030-01-01")[1].endswith(
+        "2030-01-01 00:00 UTC, by the clock of a\n"
+    )
+    assert gateway.asked[-1][1]["plan_time"] == "2030-01-01T00:00:00+00:00"
+
+
+def test_what_is_no_time_is_rejected_with_an_example(gateway: Gateway, command: Command) -> None:
+    code, _, err = command("plan", "add", "a", "-m", "Review", "--at", "tomorrow")
     assert (code, gateway.asked) == (2, [])
     assert "2026-03-02T09:00:00+01:00" in err

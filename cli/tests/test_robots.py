@@ -1,8 +1,10 @@
 """`rota robots`: the list, the state of one, and its next runs."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
+import httpx
 import pytest
 from cli.tests.harness import Command, Gateway
 
@@ -59,6 +61,23 @@ def test_a_robot_whose_newest_delivery_failed_is_marked(gateway: Gateway, comman
     assert row(gateway, command, robot(TIMES), STATE).endswith("3/10 ✗ failed d2 clock, intervene")
     gateway.responses["/deliveries"] = {"deliveries": newest[2:], "next": ""}
     assert row(gateway, command, robot(TIMES), STATE).endswith("3/10 ✓ delivered clock, intervene")
+
+
+def test_a_delivery_that_is_not_among_the_teams_newest_is_asked_for(
+    connect: Callable[[Callable[[httpx.Request], httpx.Response]], None], command: Command
+) -> None:
+    old = {"request_id": "d1", "member_id": "a", "state": "failed"}
+    other = {"request_id": "d9", "member_id": "b", "state": "delivered"}
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/robots"):
+            return httpx.Response(200, json={"robots": [robot()], "total": 1, "states": []})
+        found = [old] if request.url.params.get("member_id") == "a" else [other]
+        return httpx.Response(200, json={"deliveries": found, "next": "more"})
+
+    connect(answer)
+    (listed,) = json.loads(command("robots", "--json")[1])
+    assert listed["last_delivery"] == old
 
 
 def test_without_the_scheduler_the_list_shows_the_rest(gateway: Gateway, command: Command) -> None:

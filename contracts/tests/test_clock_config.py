@@ -53,6 +53,11 @@ def test_clocks_of_the_specification(clock: dict[str, Any]) -> None:
     assert Clock.model_validate(clock).model_dump(mode="json", exclude_unset=True) == clock
 
 
+def test_a_span_of_days_is_stored_day_by_day() -> None:
+    clock = {"mode": "times", "times": ["09:00"], "days": ["Fri-Mon", "Wed", "Thu-Thu"]}
+    assert Clock.model_validate(clock).days == ["Fri", "Sat", "Sun", "Mon", "Wed", "Thu"]
+
+
 # SC-01 to SC-06
 @pytest.mark.parametrize(
     ("clock", "field", "example"),
@@ -63,6 +68,7 @@ def test_clocks_of_the_specification(clock: dict[str, Any]) -> None:
         ({"mode": "times", "times": ["09:00", "9am"]}, ("times", 1), "09:00"),
         ({"mode": "times", "times": ["09:00\n"]}, ("times", 0), "09:00"),
         ({"mode": "times", "times": ["09:00"], "days": ["Monday"]}, ("days", 0), "Mon, Tue"),
+        ({"mode": "times", "times": ["09:00"], "days": ["Mon-Fri", "Mo-Fri"]}, ("days", 1), "Mon-Fri"),
         ({"mode": "times", "times": ["09:00"], "tz": "Shanghai"}, ("tz",), "Europe/Paris"),
         ({"mode": "interval", "every": "2 hours"}, ("every",), "30m"),
         ({"mode": "daemon", "timeout": "soon"}, ("timeout",), "30m"),

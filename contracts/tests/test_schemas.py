@@ -122,6 +122,7 @@ GOOD_ROBOTS = (
     {"robot_config": ROLE | {"delivery": {"type": "process", "opts": {"name": "a.b"}}}},
     {"robot_config": ROLE | {"delivery": {"type": "notify"}}},
     {"robot_config": ROLE | {"delivery": {"preferences": {"process": {"targets": [{"process": "a"}]}}}}},
+    {"robot_config": ROLE | {"clock": {"mode": "times", "times": ["09:00"], "days": ["Mon-Fri", "Sun"]}}},
 )
 BAD_ROBOTS = (
     {"robot_config": ROLE | {"delivery": {"type": "email"}}},

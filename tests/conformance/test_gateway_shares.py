@@ -162,3 +162,14 @@ async def test_a_file_that_is_reserved_again_is_counted_once(replicas: Replicas)
     assert seen == [Usage(1, 5), Usage(1, 7)]
     await store.reserve("other", "of-another", 5, now=AT, until=AT + timedelta(hours=1), allow=seen.append)
     assert await store.of_team("acme", limit=2) == ["again-and-again"]
+
+
+async def test_files_are_listed_until_they_expire_the_latest_first(replicas: Replicas) -> None:
+    store, *_ = await replicas.files()
+    for number, end in enumerate((1, 3, 2, 2)):
+        until = AT + timedelta(hours=end)
+        await store.reserve("acme", f"f{number}", 1, now=AT, until=until, allow=lambda _: None)
+    await store.reserve("other", "f9", 1, now=AT, until=LATER, allow=lambda _: None)
+    first = await store.page("acme", now=AT + timedelta(hours=1), after=None, limit=2)
+    rest = await store.page("acme", now=AT + timedelta(hours=1), after=first[-1], limit=2)
+    assert [one.item_id for one in (*first, *rest)] == ["f1", "f3", "f2"]

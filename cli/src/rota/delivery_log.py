@@ -1,6 +1,7 @@
 """The delivery log over the gateway's API: reading it, replaying and retrying deliveries, a range page by page."""
 
-from collections.abc import AsyncIterator, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
 from urllib.parse import quote
 
 from rota.client import Api, ApiError, Json
@@ -8,6 +9,7 @@ from rota.errors import CliError
 
 PAGE_SIZE = 100
 NEWEST = 200
+AT_ONCE = 8
 TIMEOUT_S = 30.0
 
 
@@ -16,13 +18,26 @@ async def list_deliveries(api: Api, params: Mapping[str, str | int]) -> Json:
     return await api.of_team("GET", "/deliveries", params=dict(params))
 
 
-async def newest_of_robots(api: Api) -> dict[str, Json]:
-    """The newest delivery of each robot, among the team's newest; none while the delivery-center doesn't answer."""
+async def newest_of_robots(api: Api, members: Sequence[str]) -> dict[str, Json]:
+    """The newest delivery of each of these robots that has one; none while the delivery-center doesn't answer.
+
+    Most are among the team's newest, which are one request; the others are asked for one by one.
+    """
     try:
         page = await list_deliveries(api, {"limit": NEWEST})
+        found = {each["member_id"]: each for each in reversed(page["deliveries"])}
+        rest = [member for member in members if member not in found] if page.get("next") else []
+        turns = asyncio.Semaphore(AT_ONCE)
+
+        async def newest(member: str) -> list[Json]:
+            async with turns:
+                return list((await list_deliveries(api, {"member_id": member, "limit": 1}))["deliveries"])
+
+        for last in await asyncio.gather(*map(newest, rest)):
+            found |= {each["member_id"]: each for each in last}
     except ApiError:
         return {}
-    return {each["member_id"]: each for each in reversed(page["deliveries"])}
+    return found
 
 
 async def read_delivery(api: Api, request_id: str) -> Json:

@@ -63,7 +63,7 @@ COMMANDS = {
     "targets": ("targets", "List failing and disabled targets; disable or enable one."),
     "suppressions": ("suppressions", "List suppressed addresses, add one, or remove one."),
     "kb": ("knowledge", "Fill, search and clear the team's shared knowledge."),
-    "attachments": ("attachments", "Store files that results can attach, and download them."),
+    "attachments": ("attachments", "List and store files that results can attach, and download them."),
     "files": ("files", "List, show, write and remove the files of a robot."),
     "lessons": ("lessons", "List what a robot has learnt of its runs, and forget it."),
     "dead": ("dead", "Messages that no service could handle (needs the admin key)."),

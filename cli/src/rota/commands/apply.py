@@ -10,6 +10,7 @@ from rota.applying import apply_all
 from rota.client import Api, Json
 from rota.kinds import read_kinds
 from rota.output import JsonFlag, say, say_json, warn
+from rota.result_schema import check_result_schema
 from rota.running import with_api
 
 
@@ -48,10 +49,12 @@ def apply(
 def validate(file: Files, json: JsonFlag = False) -> None:
     """Check these files as `apply` does, without a running Rota. Nothing is changed.
 
-    What only a running Rota knows isn't checked: whether secrets, sources, managers and MCP servers are there.
+    What only a running Rota knows isn't checked: whether secrets, sources, managers and MCP servers are there. A
+    delivery.schema is checked where the extra `server` is installed.
     """
     for path in file:
         for definition in read_kinds(path):
+            check_result_schema(definition)
             if json:
                 say_json({"member_id": definition.member_id, "valid": True})
             else:

@@ -12,14 +12,16 @@ import typer
 
 from rota.client import Api
 from rota.deleting import YesFlag, delete
-from rota.output import JsonFlag, say, say_json
+from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
 from rota.uploads import opened, upload
 from rota_contracts.messages.attachment import parse
 
 _EXACTLY, _PLAIN = re.compile(r"filename\*=UTF-8''([^;]+)"), re.compile(r'filename="([^"]*)"')
 
-app = typer.Typer(help="Store files that results can attach, and download them.", no_args_is_help=True)
+FIELDS = ("created_at", "file_id", "name", "content_type", "size")
+
+app = typer.Typer(help="List and store files that results can attach, and download them.", no_args_is_help=True)
 
 
 @app.command(epilog="Example: `rota attachments put leads.csv`")
@@ -37,6 +39,27 @@ def put(
         say_json(stored)
     else:
         say(f"{stored['name']}: stored, {stored['size']:,} bytes; in a result it is {stored['file']}")
+
+
+@app.command("list", epilog="Example: `rota attachments list`")
+def list_files(
+    limit: Annotated[int, typer.Option(min=1, max=100, help="Maximum number of files.")] = 50,
+    after: Annotated[str, typer.Option(help="Continue after the previous page, which shows the value.")] = "",
+    json: JsonFlag = False,
+) -> None:
+    """List the files that are kept, the newest first: uploaded ones, and those that runs have made."""
+    params = {"limit": limit, "after": after}
+    found = with_api(lambda api: api.of_team("GET", "/attachments", params=params))
+    if json:
+        say_json(found)
+        return
+    if found["attachments"]:
+        columns = ("CREATED", "ID", "NAME", "TYPE", "BYTES")
+        table(columns, [[one[field] for field in FIELDS] for one in found["attachments"]])
+    else:
+        say("No files are kept: rota attachments put FILE")
+    if found["next"]:
+        say(f"next page: --after {found['next']}")
 
 
 @app.command(epilog="Example: `rota attachments get 0f3a…`")

@@ -1,6 +1,5 @@
 """`rota clock`: a clock configuration as text and as the next instants, validated without a server."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -17,7 +16,7 @@ from rota.output import JsonFlag, say, say_json
 from rota.schedule import shifts, show_schedule
 from rota.timestamps import now, parse_time
 from rota.validation_errors import BARE, IN_ROBOT, describe, message_of
-from rota_contracts.robots.clock_config import DAYS, Clock, ClockMode
+from rota_contracts.robots.clock_config import Clock, ClockMode
 from rota_contracts.robots.recurrence import due_instants, in_words
 
 
@@ -58,7 +57,7 @@ def clock(
     if (days and not times) or (tz and file):
         raise typer.BadParameter("--days goes with --times, and --tz is not for --file, which has its own")
     if file is None:
-        raw = {"mode": _mode(times, every), "times": _listed(times), "days": _days(days), "every": every or None}
+        raw = {"mode": _mode(times, every), "times": _listed(times), "days": _listed(days), "every": every or None}
         clocks = [_given(raw | {"tz": tz or "UTC"})]
     else:
         clocks = [_in_file(raw, f"{file}, document {number}") for number, raw in enumerate(documents(file), 1)]
@@ -88,21 +87,6 @@ def _mode(times: str, every: str) -> ClockMode:
 
 def _listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")] if text else []
-
-
-def _days(text: str) -> list[str]:
-    return [day for part in _listed(text) for day in _span(part)]
-
-
-def _span(text: str) -> Iterator[str]:
-    """`Fri-Mon` is four days. Anything else is returned as it is, for the contract to validate."""
-    first, sign, last = text.partition("-")
-    if not sign or first not in DAYS or last not in DAYS:
-        yield text
-        return
-    start = DAYS.index(first)
-    for step in range((DAYS.index(last) - start) % len(DAYS) + 1):
-        yield DAYS[(start + step) % len(DAYS)]
 
 
 def _given(raw: dict[str, Any]) -> RobotClock:

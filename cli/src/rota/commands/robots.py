@@ -30,7 +30,8 @@ def listed(context: typer.Context, json: JsonFlag = False) -> None:
         return
 
     async def read(api: Api) -> list[Json]:
-        robots, newest = await api.robots(), await newest_of_robots(api)
+        robots = await api.robots()
+        newest = await newest_of_robots(api, [robot["member_id"] for robot in robots])
         return [robot | {"last_delivery": newest.get(robot["member_id"])} for robot in robots]
 
     robots = with_api(read)

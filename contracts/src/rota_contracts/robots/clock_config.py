@@ -7,7 +7,7 @@ from functools import cache
 from typing import Annotated, Any, Self
 from zoneinfo import available_timezones
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
 from rota_contracts.model import Part
 
@@ -15,6 +15,8 @@ DURATION_PATTERN = r"^(?=.)(?:([0-9]+)d)?(?:([0-9]+)h)?(?:([0-9]+)m)?(?:([0-9]+)
 TIME_PATTERN = r"^(?:[01]?[0-9]|2[0-3]):[0-5][0-9]$"
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 """As `datetime.weekday()` counts them."""
+
+SPAN_PATTERN = "^({0})-({0})$".format("|".join(DAYS))
 
 LONGEST = timedelta(days=3650)
 """Ten years: a hundred of them, from now or back, are still dates."""
@@ -50,9 +52,22 @@ def _time_text(text: Any) -> Any:
 
 
 def _day_text(text: Any) -> Any:
-    if text not in (*DAYS, "*"):
-        raise ValueError(f"expected Mon, Tue, Wed, Thu, Fri, Sat, Sun or *, not {text!r}")
+    if not isinstance(text, str) or not (text in (*DAYS, "*") or re.fullmatch(SPAN_PATTERN, text)):
+        raise ValueError(f"expected Mon, Tue, Wed, Thu, Fri, Sat, Sun, a span like Mon-Fri, or *, not {text!r}")
     return text
+
+
+def _each_day(days: list[str]) -> list[str]:
+    """With the days of spans: `Fri-Mon` is four."""
+    return [day for text in days for day in _span(text)]
+
+
+def _span(text: str) -> list[str]:
+    first, _, last = text.partition("-")
+    if not last:
+        return [text]
+    start = DAYS.index(first)
+    return [DAYS[(start + step) % len(DAYS)] for step in range((DAYS.index(last) - start) % len(DAYS) + 1)]
 
 
 @cache
@@ -85,10 +100,14 @@ Duration = Annotated[
     str, BeforeValidator(_duration_text), WithJsonSchema({"type": "string", "pattern": DURATION_PATTERN})
 ]
 TimeOfDay = Annotated[str, BeforeValidator(_time_text), WithJsonSchema({"type": "string", "pattern": TIME_PATTERN})]
-Day = Annotated[str, BeforeValidator(_day_text), WithJsonSchema({"type": "string", "enum": [*DAYS, "*"]})]
+Day = Annotated[
+    str,
+    BeforeValidator(_day_text),
+    WithJsonSchema({"anyOf": [{"type": "string", "enum": [*DAYS, "*"]}, {"type": "string", "pattern": SPAN_PATTERN}]}),
+]
 Zone = Annotated[str, BeforeValidator(_zone_text)]
 Times = Annotated[list[TimeOfDay], BeforeValidator(_times_list)]
-Days = Annotated[list[Day], BeforeValidator(_days_list)]
+Days = Annotated[list[Day], BeforeValidator(_days_list), AfterValidator(_each_day)]
 
 
 class ClockMode(StrEnum):
@@ -120,7 +139,7 @@ class Clock(Part):
         description="times: at times of day; interval: every so often; daemon: again as soon as the last run has ended"
     )
     times: Times = Field(default=[], description="mode times: 24-hour, in tz")
-    days: Days = Field(default=[], description="mode times: empty or * = every day")
+    days: Days = Field(default=[], description="mode times: a day or a span like Mon-Fri each; empty or * = every day")
     every: Duration | None = Field(default=None, description="mode interval: the time between two runs, like 2h")
     tz: Zone = Field(default="UTC", description="IANA time zone of times and of the run's clock, like Europe/Paris")
     timeout: Duration | None = Field(default=None, description="longest time of one run")

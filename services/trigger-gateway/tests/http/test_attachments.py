@@ -8,8 +8,12 @@ from typing import Any
 
 import httpx
 
+from rota_common.clock import now
 from rota_common.errors import Transient
+from rota_common.runtime.service import Runtime
+from rota_common.testing.in_memory_bus import InMemoryBus
 from rota_common.testing.in_memory_stores import InMemoryAttachments
+from rota_common.testing.samples import SetClock
 from rota_contracts.catalog import RESERVE_ATTACHMENT
 from rota_contracts.messages.attachment import ReserveAttachment
 
@@ -145,3 +149,25 @@ async def test_while_the_store_is_away_an_upload_is_a_503(empty: Gateway) -> Non
     assert isinstance(store, InMemoryAttachments)
     store.failure = Transient("NATS: not connected")
     assert error_of(await put(empty)) == (503, "unavailable")
+
+
+async def test_files_are_listed_page_by_page_the_newest_first() -> None:
+    bus, clock = InMemoryBus(), SetClock(now())
+    async with gateway(bus=bus, runtime=Runtime(bus=bus, clock=clock)) as acme:
+        acme.key = await acme.make_team()
+        other = await acme.make_team("other")
+        made = []
+        for number in range(4):
+            clock.forward(1)
+            made.append((await put(acme, name=f"{number}.csv")).json())
+        await acme.call("DELETE", f"{FILES}/{made.pop(1)['file_id']}")
+        first = (await acme.call("GET", FILES, params={"limit": 2})).json()
+        rest = (await acme.call("GET", FILES, params={"limit": 2, "after": first["next"]})).json()
+        assert [each["name"] for each in first["attachments"]] == ["3.csv", "2.csv"]
+        assert (rest["attachments"], rest["next"]) == (
+            [made[0] | {"created_at": rest["attachments"][0]["created_at"]}],
+            "",
+        )
+        assert set(fields_of(await acme.call("GET", FILES, params={"after": "x"}))) == {"after"}
+        theirs = await acme.call("GET", FILES.replace("acme", "other"), key=other)
+        assert theirs.json() == {"attachments": [], "next": ""}

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from rota_common.page_cursor import PageCursor
 from trigger_gateway.teams.shares import Allow, Usage
 
 
@@ -23,6 +24,11 @@ class InMemoryAttachmentRecords:
 
     async def release(self, file_id: str) -> None:
         self._files.pop(file_id, None)
+
+    async def page(self, team: str, *, now: datetime, after: PageCursor | None, limit: int) -> list[PageCursor]:
+        mine = [PageCursor(until, name) for name, (whose, _, until) in self._files.items() if whose == team]
+        there = sorted((one for one in mine if one.at > now and (after is None or one < after)), reverse=True)
+        return there[:limit]
 
     async def of_team(self, team: str, *, limit: int) -> list[str]:
         return [file_id for file_id, (whose, _, _) in self._files.items() if whose == team][:limit]

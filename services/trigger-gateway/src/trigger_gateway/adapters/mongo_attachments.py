@@ -4,7 +4,8 @@ from datetime import datetime
 
 from motor.motor_asyncio import AsyncIOMotorClientSession
 
-from rota_common.stores.mongo import Database, Document
+from rota_common.page_cursor import PageCursor
+from rota_common.stores.mongo import Database, Document, behind
 from trigger_gateway.adapters.mongo_team_lock import MongoTeamLock
 from trigger_gateway.teams.shares import Allow, Usage
 
@@ -36,6 +37,12 @@ class MongoAttachmentRecords:
 
     async def release(self, file_id: str) -> None:
         await self._files.delete_one({"_id": file_id})
+
+    async def page(self, team: str, *, now: datetime, after: PageCursor | None, limit: int) -> list[PageCursor]:
+        later = [] if after is None else [behind("until", after.at, after.item_id)]
+        wanted = {"$and": [{"team": team, "until": {"$gt": now}}, *later]}
+        found = self._files.find(wanted, {"until": 1}).sort([("until", -1), ("_id", -1)]).limit(limit)
+        return [PageCursor(each["until"], each["_id"]) async for each in found]
 
     async def of_team(self, team: str, *, limit: int) -> list[str]:
         return [each["_id"] async for each in self._files.find({"team": team}, {"_id": 1}).limit(limit)]

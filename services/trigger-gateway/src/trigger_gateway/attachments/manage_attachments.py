@@ -1,11 +1,13 @@
 """Stores and deletes attachments; a team's share is reserved before the first byte is stored."""
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
 from rota_common.clock import Clock
+from rota_common.page_cursor import PageCursor
 from rota_contracts.messages.attachment import ReserveAttachment, ReserveReply, StoredAttachment
 from rota_contracts.streams import ATTACHMENTS_KEPT_S
 from trigger_gateway.attachments.ports import AttachmentRecords, Attachments
@@ -57,6 +59,12 @@ class ManageAttachments:
         except ShareUsed as used:
             return ReserveReply(refused=used.message)
         return ReserveReply()
+
+    async def page(self, team: str, *, after: PageCursor | None, limit: int) -> tuple[list[StoredAttachment], str]:
+        """The newest files first, and the cursor of the next page, empty on the last one."""
+        found = await self.records.page(team, now=self.clock(), after=after, limit=limit + 1)
+        files = await asyncio.gather(*(self.files.find(team, one.item_id) for one in found[:limit]))
+        return [one for one in files if one], found[limit - 1].text() if len(found) > limit else ""
 
     async def find(self, team: str, file_id: str) -> StoredAttachment:
         stored = await self.files.find(team, file_id)

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Protocol
 
+from rota_common.page_cursor import PageCursor
 from rota_contracts.messages.attachment import StoredAttachment
 from trigger_gateway.teams.shares import Allow
 
@@ -50,6 +51,10 @@ class AttachmentRecords(Protocol):
 
     async def release(self, file_id: str) -> None:
         """The file is gone, or was never stored."""
+        ...
+
+    async def page(self, team: str, *, now: datetime, after: PageCursor | None, limit: int) -> list[PageCursor]:
+        """The ids of files that haven't expired, each with the instant at which it does, the latest first."""
         ...
 
     async def of_team(self, team: str, *, limit: int) -> list[str]:

@@ -5,13 +5,13 @@ from typing import Annotated, Any, Self
 from urllib.parse import quote
 
 from fastapi import Path, Query, Request, Response
-from pydantic import AfterValidator, BaseModel
+from pydantic import AfterValidator, BaseModel, Field
 from starlette.responses import StreamingResponse
 
 from rota_contracts.messages.attachment import FILE_ID, StoredAttachment
-from rota_contracts.model import Name
+from rota_contracts.model import Instant, Name
 from trigger_gateway.http.auth_routes import team_router
-from trigger_gateway.http.dependencies import UseCasesDep
+from trigger_gateway.http.dependencies import UseCasesDep, page_cursor
 from trigger_gateway.problems import FieldProblem, Invalid
 
 router = team_router("attachments")
@@ -55,6 +55,17 @@ class AttachmentView(BaseModel):
         return cls(file=stored.file, **stored.model_dump(include=set(cls.model_fields)))
 
 
+class ListedAttachment(AttachmentView):
+    created_at: Instant
+
+
+class AttachmentPage(BaseModel):
+    """A page may have fewer files than the limit: `next` says whether there are more."""
+
+    attachments: list[ListedAttachment]
+    next: str = Field(description="empty on the last page")
+
+
 @router.post("/attachments", status_code=201, summary="Upload a file: its content is the body", openapi_extra=CONTENT)
 async def put_attachment(team: Name, name: FileName, request: Request, use: UseCasesDep) -> AttachmentView:
     """Each upload is a new file, stored for 90 days. The size of the body is limited (413), and so is what a team may
@@ -67,6 +78,18 @@ async def put_attachment(team: Name, name: FileName, request: Request, use: UseC
     announced = int(length) if length.isdigit() else None
     stored = await use.attachments.put(team, name, content_type, request.stream(), announced=announced)
     return AttachmentView.of(stored)
+
+
+@router.get("/attachments", summary="List the files, newest first")
+async def list_attachments(
+    team: Name,
+    use: UseCasesDep,
+    limit: Annotated[int, Query(ge=1, le=100)] = 50,
+    after: Annotated[str, Query(max_length=500, description="`next` of the page before")] = "",
+) -> AttachmentPage:
+    """Those that people have uploaded, and those that runs have made."""
+    found, following = await use.attachments.page(team, after=page_cursor(after), limit=limit)
+    return AttachmentPage(attachments=[ListedAttachment.of(each) for each in found], next=following)
 
 
 @router.get("/attachments/{file_id}", summary="Download a file", response_class=StreamingResponse, responses=FILE)

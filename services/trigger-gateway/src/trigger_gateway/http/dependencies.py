@@ -7,7 +7,8 @@ from fastapi import Depends, Request
 from nats.js import JetStreamContext
 from pydantic import BaseModel, ConfigDict
 
-from rota_common.errors import Transient
+from rota_common.errors import Permanent, Transient
+from rota_common.page_cursor import PageCursor, parse_cursor
 from trigger_gateway.problems import FieldProblem, Invalid
 from trigger_gateway.use_cases import UseCases
 
@@ -44,6 +45,15 @@ def idempotency_key(headers: Mapping[str, str], in_body: str | None = None, *, l
     if key is not None and len(key) > limit:
         raise _invalid_key(f"expected at most {limit} characters")
     return key
+
+
+def page_cursor(after: str) -> PageCursor | None:
+    """The cursor of a page of the gateway's own lists; Invalid for what is none."""
+    try:
+        return parse_cursor(after)
+    except Permanent as error:
+        problem = FieldProblem("after", "expected `next` of the page before")
+        raise Invalid("invalid_request", "the request is not valid", fields=[problem]) from error
 
 
 def _invalid_key(message: str) -> Invalid:

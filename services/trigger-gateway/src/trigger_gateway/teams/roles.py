@@ -27,6 +27,7 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
             "read_delivery_body",
             "list_targets",
             "list_suppressions",
+            "list_attachments",
             "get_attachment",
         ),
         *("list_files", "read_file", "list_lessons", "list_approvals", "read_approval"),

@@ -1,12 +1,17 @@
 """One line of JSON for one thing that happened."""
 
+import asyncio
 import io
 import json
 import logging
+import subprocess
+import sys
+from collections.abc import Iterator
 
 import pytest
 
 from rota_common.runtime import logs
+from rota_common.testing.patience import PATIENCE_S
 
 pytestmark = pytest.mark.usefixtures("logging_as_before")
 
@@ -77,3 +82,71 @@ def test_a_logger_that_wrote_to_a_file_goes_on_when_the_file_is_closed(capsys: p
         assert "in the file" in file.getvalue()
     log.info("after it")
     assert json.loads(capsys.readouterr().err)["event"] == "after it"
+
+
+class FileOfLines(io.StringIO):
+    """A stream with a descriptor; counts its writes."""
+
+    writes = 0
+
+    def fileno(self) -> int:
+        return 2
+
+    def write(self, text: str, /) -> int:
+        self.writes += 1
+        return super().write(text)
+
+
+@pytest.fixture
+def file() -> Iterator[FileOfLines]:
+    file = FileOfLines()
+    with logs.written_to(file):
+        yield file
+
+
+async def test_lines_of_a_file_are_written_together(file: FileOfLines) -> None:
+    log = logs.logger(service="x")
+    for number in range(3):
+        log.info("handled", number=number)
+    assert file.writes == 0
+    async with asyncio.timeout(PATIENCE_S):
+        while not file.writes:
+            await asyncio.sleep(0.005)
+    assert file.writes == 1
+    assert [json.loads(line)["number"] for line in file.getvalue().splitlines()] == [0, 1, 2]
+
+
+async def test_an_error_is_written_at_once_after_what_came_before_it(file: FileOfLines) -> None:
+    logs.logger(service="x").info("first")
+    logs.logger(service="x").error("failed")
+    assert [json.loads(line)["event"] for line in file.getvalue().splitlines()] == ["first", "failed"]
+
+
+async def test_lines_of_threads_and_libraries_keep_the_order(file: FileOfLines) -> None:
+    log = logs.logger(service="x")
+    log.info("first")
+    await asyncio.to_thread(log.info, "second")
+    log.info("third")
+    logging.getLogger("pymongo").warning("fourth")
+    first, second, third, fourth = file.getvalue().splitlines()
+    assert [json.loads(line)["event"] for line in (first, second, third)] == ["first", "second", "third"]
+    assert fourth == "WARNING pymongo fourth"
+
+
+async def test_what_waits_is_written_before_the_stream_changes(file: FileOfLines) -> None:
+    logs.logger(service="x").info("first")
+    with logs.written_to(io.StringIO()):
+        assert json.loads(file.getvalue())["event"] == "first"
+
+
+def test_what_waits_is_written_at_exit() -> None:
+    program = """
+import asyncio
+from rota_common.runtime import logs
+async def main():
+    logs.configure()
+    logs.logger(service="x").info("the last line")
+asyncio.run(main())
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert json.loads(ended.stderr)["event"] == "the last line"

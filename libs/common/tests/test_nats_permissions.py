@@ -65,7 +65,8 @@ def test_only_robots_are_read_through_consumers_that_a_service_makes() -> None:
         service: [subject for subject in granted.publish if ".CONSUMER.CREATE." in subject]
         for service, granted in GRANTED.items()
     }
-    expected = {"scheduler": ["$JS.API.CONSUMER.CREATE.KV_robots.*.$KV.robots.>"]}
+    followers, of_robots = ("scheduler", "executor", "delivery-center", "memory"), "KV_robots.*.$KV.robots.>"
+    expected = {service: [f"$JS.API.CONSUMER.CREATE.{of_robots}"] for service in followers}
     assert {service: subjects for service, subjects in made.items() if subjects} == expected
 
 

@@ -141,7 +141,9 @@ class Process:
         await self.effect(f"publish {channel.name}", store)
 
     async def observe(self, channel: Any, fact: Any) -> None:
-        """A hint, which may be lost."""
+        """It may be lost."""
+
+    hint = observe
 
     async def _keep(self, text: str, **how: Any) -> Any:
         made = await InMemoryBlobs().keep(text, **how)

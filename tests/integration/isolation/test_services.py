@@ -164,8 +164,9 @@ async def test_robots_and_outputs_go_through_their_buckets(bus: IsolatedNats) ->
     for service in ("scheduler", "executor", "delivery-center", "learner", "memory"):
         with pytest.raises(ValueError, match="Robot"):  # it was read, and is no robot
             await Robots(await bus.service(service)).find("acme", "robot")
-    definitions = Robots(await bus.service("scheduler")).follow(seconds=0)
-    assert [definition async for definition in definitions] == [b"{}", None]
+    for service in ("scheduler", "executor", "delivery-center", "memory"):
+        definitions = Robots(await bus.service(service)).follow(seconds=0)
+        assert [definition async for definition in definitions] == [b"{}", None], service
     await NatsDefinitions(gateway).remove_team("acme")
     assert await Robots(gateway).find("acme", "robot") is None
     kept = await Blobs(executor).keep("x" * (INLINE_LIMIT + 1), owner=Owner("acme", "e1"))

@@ -85,6 +85,7 @@ class DeliveryRequestedV1(Payload):
     event_values: dict[str, str] = Field(
         default={}, description="what the event holds at the fields that the robot's mails take addresses from"
     )
+    robot_rev: int | None = Field(default=None, description="the robot's revision of the run; a later one may count")
 
 
 class ChannelResult(Part):

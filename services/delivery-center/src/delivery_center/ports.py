@@ -231,6 +231,11 @@ class Files(Protocol):
 class Robots(Protocol):
     async def find(self, team: str, member: str) -> Robot | None: ...
 
+    async def known(self, team: str, member: str, *, rev: int | None = None) -> Robot | None:
+        """The same from memory, which a change reaches a moment later; at this revision or a later one if there is
+        one."""
+        ...
+
 
 class Executions(Protocol):
     async def may_deliver(self, team: str, execution_id: str, request_id: str) -> DeliveryPermission:

@@ -78,6 +78,11 @@ class Robots(Protocol):
         """The robot as it is now, deleted ones too (`deleted` is set); None if there never was one."""
         ...
 
+    async def known(self, team: str, member: str, *, rev: int | None = None) -> Robot | None:
+        """The same from memory, which a change reaches a moment later; at this revision or a later one if there is
+        one."""
+        ...
+
 
 class Fenced(Exception):
     """Another worker holds the run by now: this one must write nothing more."""

@@ -192,7 +192,7 @@ class EventPublisher:
             piece=number or None,
             at=self.clock(),
         )
-        await self.publish.observe(catalog.ACTIVITY, activity)
+        await self.publish.hint(catalog.ACTIVITY, activity)
 
     async def _publish(
         self, run: Run, channel: catalog.Channel[Any], fact: Payload, *, step: str = "", again: int = 0
@@ -203,7 +203,7 @@ class EventPublisher:
         phase = run.execution.phase
         LOG.info("step", execution_id=run.id, phase=phase, step=seen.kind, task_id=seen.task_id)
         activity = ActivityV1(**_owner(run), phase=phase, at=self.clock(), **seen.of_message())
-        await self.publish.observe(catalog.ACTIVITY, activity)
+        await self.publish.hint(catalog.ACTIVITY, activity)
 
     async def _earlier(self, run: Run) -> dict[str, str]:
         """The texts of results that are kept by reference."""

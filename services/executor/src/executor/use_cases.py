@@ -99,7 +99,7 @@ class UseCases:
             budget=adapters.budget,
             prices=adapters.prices,
             ceilings=TeamCeilings(settings.ceilings_file),
-            find_robot=adapters.robots.find,
+            find_robot=adapters.robots.known,
             observe=ObserveCalls(publish=publish, clock=clock),
         )
         models = Models(connectors=connectors, real=adapters.model, rehearsal=adapters.rehearsal, meter=meter)
@@ -179,7 +179,7 @@ class UseCases:
                 agents=agents,
                 clock=clock,
                 lease=LeaseSettings(owner, settings.lease),
-                find_robot=adapters.robots.find,
+                find_robot=adapters.robots.known,
             ),
             read=ReadExecutions(runs=runs),
             permission=DecidePermission(runs=runs, clock=clock),

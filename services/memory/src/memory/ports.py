@@ -139,6 +139,10 @@ class Robots(Protocol):
         """The robot, also a deleted one; None if there never was one."""
         ...
 
+    async def known(self, team: str, member: str) -> Robot | None:
+        """The same from memory, which a change reaches a moment later."""
+        ...
+
 
 @dataclass(frozen=True, kw_only=True)
 class Adapters:

@@ -91,7 +91,7 @@ class RobotKnowledge:
 
     async def _kept_since(self, owner: Owner) -> datetime | None:
         """Older entries are no longer kept, even before they are removed."""
-        robot = await self.robots.find(owner.team, owner.member)
+        robot = await self.robots.known(owner.team, owner.member)
         return robot.robot_config.learn.kept_since(self.clock()) if robot else None
 
 

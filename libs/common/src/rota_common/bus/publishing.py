@@ -1,7 +1,8 @@
 """Publishing of facts: ids are derived from the cause, so publishing a fact twice stores it once."""
 
+import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 from uuid import uuid4
 
@@ -20,6 +21,12 @@ P = TypeVar("P", bound=Payload)
 
 TIMEOUT_S = 5.0
 """Timeout of JetStream's acknowledgement; its own default is 0.5 s."""
+
+GATHER_S = 0.025
+"""How long a hint may wait, to be sent together with others."""
+
+GATHERED = 64
+"""Hints that are sent at once together."""
 
 FRAMING = 1024
 """Bytes that a message's frame and the server's own headers may take."""
@@ -56,6 +63,8 @@ class Publish:
     def __init__(self, bus: Bus, *, source: str, clock: Clock) -> None:
         self._bus = bus
         self._source, self._clock = source, clock
+        self._hints: list[tuple[str, bytes, dict[str, str]]] = []
+        self._sending: asyncio.Task[None] | None = None
 
     async def __call__(
         self,
@@ -101,6 +110,41 @@ class Publish:
 
     async def observe(self, channel: Channel[P], data: P) -> None:
         """Publish without a stream, for facts whose loss does no harm: a failure is ignored."""
+        await self._send([self._observed(channel, data)])
+
+    async def hint(self, channel: Channel[P], data: P) -> None:
+        """`observe` for what nobody waits for: it goes with the next fact, or with the hints of the next 25 ms."""
+        self._hints.append(self._observed(channel, data))
+        if len(self._hints) >= GATHERED:
+            await self.flush()
+        elif self._sending is None:
+            self._sending = asyncio.create_task(self._send_soon(), name=f"{self._source}: hints")
+
+    async def flush(self) -> None:
+        """Send the hints that wait, in their order."""
+        if self._hints:
+            hints, self._hints = self._hints, []
+            await self._send(hints)
+
+    async def stop(self) -> None:
+        """Send the last ones: nothing is gathered any more."""
+        if self._sending is not None:
+            self._sending.cancel()
+            self._sending = None
+        await self.flush()
+
+    async def _send_soon(self) -> None:
+        await asyncio.sleep(GATHER_S)
+        self._sending = None
+        await self.flush()
+
+    async def _send(self, observed: Sequence[tuple[str, bytes, dict[str, str]]]) -> None:
+        """The client writes them together: it doesn't pause between them."""
+        for subject, body, headers in observed:
+            with contextlib.suppress(NatsError):
+                await self._bus.client.publish(subject, body, headers=headers)
+
+    def _observed(self, channel: Channel[P], data: P) -> tuple[str, bytes, dict[str, str]]:
         self._check(channel)
         event = Event(
             id=str(uuid4()),
@@ -109,9 +153,7 @@ class Publish:
             time=self._clock(),
             data=data,
         )
-        with contextlib.suppress(NatsError):
-            subject = channel.subject(data.team_id, data.member_id)
-            await self._bus.client.publish(subject, event.body(), headers=event.headers())
+        return channel.subject(data.team_id, data.member_id), event.body(), event.headers()
 
     async def _store(self, channel: Channel[P], event: Event[P], again: int) -> bool:
         if channel.sequenced:
@@ -121,6 +163,7 @@ class Publish:
             headers[MSG_ID] = f"{event.id}:{again}"
         subject, body = channel.subject(event.data.team_id, event.data.member_id), event.body()
         check_size(self._bus, channel.type, body, headers)
+        await self.flush()  # a reader of both sees the hints before the fact that ends them
         stored = await self._bus.jetstream.publish(
             subject, body, timeout=TIMEOUT_S, stream=channel.stream, headers=headers
         )

@@ -20,9 +20,10 @@ AT_ONCE = 200
 drops what is over 256 MB."""
 
 FETCH_S = 1.0
-NEWEST = ConsumerConfig(
-    deliver_policy=DeliverPolicy.LAST_PER_SUBJECT, ack_policy=AckPolicy.NONE, mem_storage=True, inactive_threshold=60
+CHANGES = ConsumerConfig(
+    deliver_policy=DeliverPolicy.NEW, ack_policy=AckPolicy.NONE, mem_storage=True, inactive_threshold=60
 )
+ALL_AND_CHANGES = CHANGES.evolve(deliver_policy=DeliverPolicy.LAST_PER_SUBJECT)
 
 
 def robot_key(team: str, member: str) -> str:
@@ -46,15 +47,17 @@ class Robots:
             return None
         return Robot.model_validate_json(entry.value or b"")
 
-    async def follow(self, *, seconds: float) -> AsyncGenerator[bytes | None]:
-        """All definitions as JSON, then None, then each that changes.
+    async def follow(self, *, seconds: float, stored: bool = True) -> AsyncGenerator[bytes | None]:
+        """All definitions as JSON, then None, then each that changes; without those that are `stored`, None is first.
 
         Ends after `seconds`, and as soon as the connection was interrupted: a change may have been lost then, so the
         caller starts again. Raises nats.errors.Error when it can't go on.
         """
         until, reconnects = monotonic() + seconds, self._bus.client.stats["reconnects"]
         source = await self._bus.jetstream.pull_subscribe(
-            f"$KV.{ROBOTS_BUCKET}.>", stream=f"KV_{ROBOTS_BUCKET}", config=NEWEST
+            f"$KV.{ROBOTS_BUCKET}.>",
+            stream=f"KV_{ROBOTS_BUCKET}",
+            config=ALL_AND_CHANGES if stored else CHANGES,
         )
 
         def unbroken() -> bool:

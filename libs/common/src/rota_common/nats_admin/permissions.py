@@ -45,7 +45,7 @@ class Permissions:
 
 # The use of buckets, which the catalog doesn't hold.
 READS_ROBOTS = frozenset({GATEWAY, "scheduler", "executor", "delivery-center", "learner", "memory"})
-FOLLOWS_ROBOTS = frozenset({"scheduler"})
+FOLLOWS_ROBOTS = frozenset({"scheduler", "executor", "delivery-center", "memory"})
 WRITES_ROBOTS = frozenset({GATEWAY})
 READS_OBJECTS = {
     OUTPUTS_BUCKET: frozenset({"executor", "validator", "delivery-center"}),

@@ -195,6 +195,7 @@ class Service:
         for hook in self._hooks_down:
             with contextlib.suppress(Exception):  # one that fails must not keep the others from closing
                 await hook()
+        await self.publish.stop()
         await self.bus.stop()
         metrics.READY.labels(self.name).set(0)
 

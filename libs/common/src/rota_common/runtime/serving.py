@@ -68,6 +68,7 @@ def lifespan(
                 yield
             finally:
                 await service.stop(stop_timeout)
+                logs.flush()
 
     return run
 

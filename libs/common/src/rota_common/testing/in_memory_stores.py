@@ -152,12 +152,15 @@ class InMemoryRobots(_Outage, Robots):
         self._check()
         return self.definitions.get((team, member))
 
-    async def follow(self, *, seconds: float) -> AsyncGenerator[bytes | None]:
+    async def known(self, team: str, member: str, *, rev: int | None = None) -> Robot | None:
+        return await self.find(team, member)
+
+    async def follow(self, *, seconds: float, stored: bool = True) -> AsyncGenerator[bytes | None]:
         self._check()
         until, changes = monotonic() + seconds, asyncio.Queue[bytes]()
         self._followers.add(changes)
         try:
-            for robot in list(self.definitions.values()):
+            for robot in list(self.definitions.values()) if stored else []:
                 yield _json(robot)
             yield None
             while (left := until - monotonic()) > 0:

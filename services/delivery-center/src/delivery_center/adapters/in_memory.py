@@ -103,6 +103,9 @@ class InMemoryRobots:
     async def find(self, team: str, member: str) -> Robot | None:
         return self.stored.get((team, member))
 
+    async def known(self, team: str, member: str, *, rev: int | None = None) -> Robot | None:
+        return await self.find(team, member)
+
 
 class ScriptedExecutions:
     """Replies with `script`, one entry per question; after its end with permission."""

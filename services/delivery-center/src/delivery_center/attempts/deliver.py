@@ -59,7 +59,7 @@ class Deliver:
         request = event.data
         context = request.context
         stored, robot = await asyncio.gather(
-            self._stored(request), self.robots.find(context.team_id, context.member_id)
+            self._stored(request), self.robots.known(context.team_id, context.member_id, rev=request.robot_rev)
         )
         again = stored is not None and not stored.starting
         if stored is None or stored.starting:

@@ -86,7 +86,7 @@ class Retry:
             await self.finish.leave_to_sweepers(interrupt(delivery, self.clock()))
             return
         context = delivery.context
-        robot = await self.robots.find(context.team_id, context.member_id)
+        robot = await self.robots.known(context.team_id, context.member_id)
         reason = why_undeliverable(robot, context.member_id)
         if robot is None or reason:
             await self.finish(give_up(delivery, reason or ""))

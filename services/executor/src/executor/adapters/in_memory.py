@@ -89,6 +89,9 @@ class InMemoryRobots:
     async def find(self, team: str, member: str) -> Robot | None:
         return self._robots.get((team, member))
 
+    async def known(self, team: str, member: str, *, rev: int | None = None) -> Robot | None:
+        return await self.find(team, member)
+
 
 @dataclass(eq=False)
 class InMemoryBlobs(in_memory_stores.InMemoryBlobs):

@@ -82,6 +82,7 @@ def request_of(
         ),
         executor_mode=execution.executor_mode,
         event_values=run.robot.robot_config.delivery.event_values(execution.trigger.input.data),
+        robot_rev=run.robot.rev,
     )
 
 

@@ -29,7 +29,8 @@ class StartExecution:
         if requested.grant and await self.runs.find(requested.execution_id):
             await self.worker.resume(requested.execution_id, grant=requested.grant)
             return
-        robot = await self.robots.find(requested.team_id, requested.member_id)
+        of = requested.team_id, requested.member_id
+        robot = await self.robots.known(*of, rev=requested.trigger.robot_rev)
         if robot is None or robot.deleted:
             await self.give_up(event, "the robot was deleted before the execution began", ExecStatus.CANCELLED)
             return
@@ -41,8 +42,9 @@ class StartExecution:
             traceparent=event.traceparent,
         )
         created = await self.worker.start(self.status.beginning(run))
-        if not created or robot.robot_status is not RobotStatus.IDLE:  # its end may have been missed meanwhile
-            await self.status.align(requested.team_id, requested.member_id)
+        latest = await self.robots.known(*of, rev=robot.rev)  # a change of its status may have missed the run
+        if not created or latest is None or not robot.robot_status is latest.robot_status is RobotStatus.IDLE:
+            await self.status.align(*of)
 
     async def give_up(
         self, event: Event[ExecutionRequestedV1], reason: str, status: ExecStatus = ExecStatus.FAILED

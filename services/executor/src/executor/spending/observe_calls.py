@@ -38,7 +38,7 @@ class ObserveCalls:
             seconds=call.seconds,
             at=self.clock(),
         )
-        await self.publish.observe(catalog.MODEL_CALLED, fact)
+        await self.publish.hint(catalog.MODEL_CALLED, fact)
 
     def _count(self, team: str, outcome: CallOutcome, call: ModelCall) -> None:
         pair = (team, call.model)

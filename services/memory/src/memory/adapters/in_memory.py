@@ -135,6 +135,9 @@ class InMemoryRobots:
     async def find(self, team: str, member: str) -> Robot | None:
         return self.robots.get(Owner(team, member))
 
+    async def known(self, team: str, member: str) -> Robot | None:
+        return await self.find(team, member)
+
 
 def _cosine(one: Vector, other: Vector) -> float:
     """Of vectors of length 1, or of zeros."""

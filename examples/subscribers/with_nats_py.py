@@ -64,7 +64,7 @@ async def main(given: argparse.Namespace) -> None:
                 seen.note(message.subject, count)
             else:
                 skipped += 1
-            await message.ack_sync()
+            await message.ack_sync(timeout=10)
         if skipped:
             sys.stderr.write(f"{skipped} skipped, as {given.state} has them: to read them again, remove it\n")
     await client.close()

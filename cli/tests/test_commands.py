@@ -191,14 +191,15 @@ def test_the_table_of_commands_says_what_their_own_help_begins_with() -> None:
 @pytest.mark.integration  # a process of its own
 def test_the_list_of_commands_imports_none_and_a_command_only_what_it_needs() -> None:
     show = "import sys; from rota.main import main\ntry: main(sys.argv[1:])\nfinally: print(*sys.modules)"
-    commands = ("--version", "--help", "robots --help")
+    commands = ("--version", "--help", "robots --help", "executions --help")
     runs = [[sys.executable, "-c", show, *words.split()] for words in commands]
     printed = [subprocess.run(each, capture_output=True, text=True, check=True).stdout for each in runs]
-    version, listed, help_of_one = (set(text.splitlines()[-1].split()) for text in printed)
+    version, listed, help_of_one, help_of_runs = (set(text.splitlines()[-1].split()) for text in printed)
     assert not {"rich", "pydantic", "httpx", "rota.commands"} & version
     assert not {"pydantic", "httpx", "rota.commands"} & listed
     assert {name for name in help_of_one if name.startswith("rota.commands.")} == {"rota.commands.robots"}
-    assert not {"rota_contracts.robots.robot", "yaml"} & help_of_one
+    assert not {"rota_contracts.robots.robot", "rota_contracts.robots.clock_config", "yaml"} & help_of_one
+    assert not {name for name in help_of_runs if name.startswith(("rota_contracts.messages", "rota.report"))}
 
 
 def test_wrong_usage_ends_with_2_and_prints_the_usage(capsys: pytest.CaptureFixture[str]) -> None:

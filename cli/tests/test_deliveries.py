@@ -108,7 +108,7 @@ def test_one_delivery_is_replayed(gateway: Gateway, command: Command) -> None:
     code, out, _ = command("deliveries", "replay", "d1", "--replay-id", "p1", "--all")
     assert (code, out) == (
         0,
-        "replay p1: 1 delivery to 1 target replayed; `rota deliveries` shows their state\n",
+        "replay p1: 1 delivery to 1 target replayed; `rota deliveries show r1` shows its state\n",
     )
     assert gateway.asked == [("/deliveries/d1/replay", {"targets": "all", "replay_id": "p1", "dry_run": False})]
 

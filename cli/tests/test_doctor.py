@@ -13,6 +13,7 @@ from rota.client import Api
 from rota.context import Context
 
 READY = {"service": "trigger-gateway", "ready": True, "problems": {}}
+HERE = "http://127.0.0.1:8080"
 LOCAL = {"python", "nats-server", "mongod", "qdrant", "model", "smtp"}
 
 
@@ -89,3 +90,15 @@ def test_settings_that_no_client_can_use_are_findings_without_a_traceback(
     levels = {part: level for part, (level, _) in parts(out).items()}
     assert (code, levels["nats"], levels["mongodb"], levels["smtp"]) == (1, "missing", "missing", "missing")
     assert "Traceback" not in out + err
+
+
+def test_the_model_and_the_mail_server_are_those_of_the_running_rota_up(
+    elsewhere: Gateway, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context.save(Context(HERE, "main", "key", mongo_url="nonsense://x", model="openai"), "own")
+    context_files.use("own")
+    monkeypatch.setenv("ROTA_URL", HERE)
+    monkeypatch.setenv("ROTA_CONNECTOR", "rehearsal")
+    monkeypatch.setenv("ROTA_SMTP_URL", "smtp://mail.invalid:25")
+    found = parts(command("doctor", "--json")[1])
+    assert (found["model"], found["smtp"][1]) == (("ok", "connector openai"), "no mail server")

@@ -17,10 +17,10 @@ def event(channel: catalog.Channel[Payload], data: Event) -> Event:
     return {"type": channel.type, "time": AT.isoformat(), "data": WHOSE | data}
 
 
-def test_the_start_of_a_phase_names_it() -> None:
-    fact = ActivityV1(**WHOSE, execution_id="e", kind=ActivityKind.PHASE_STARTED, phase="goals", at=AT)
+def test_the_start_of_a_phase_names_it_and_its_run() -> None:
+    fact = ActivityV1(**WHOSE, execution_id="0c6f2a11-b", kind=ActivityKind.PHASE_STARTED, phase="goals", at=AT)
     line = format_event({"type": catalog.ACTIVITY.type, "data": fact.model_dump(mode="json")})
-    assert line.split() == ["lead-processor", "▶", "phase", "goals"]
+    assert line.split() == ["lead-processor", "0c6f2a11", "▶", "phase", "goals"]
 
 
 def test_a_step_that_is_done_again_is_no_finished_phase() -> None:

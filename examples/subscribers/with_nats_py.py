@@ -27,7 +27,8 @@ class Seen:
         """False: it was handled before. The counts of a subject have no gaps."""
         last = self._last.get(subject, 0)
         if last and count > last + 1:
-            raise SystemExit(f"expected number {last + 1} of {subject}, got {count}: was this place moved on?")
+            why = "was this place moved on, or does another program read under this name?"
+            raise SystemExit(f"expected number {last + 1} of {subject}, got {count}: {why}")
         return count > last
 
     def note(self, subject: str, count: int) -> None:
@@ -35,9 +36,17 @@ class Seen:
         self._file.write_text(json.dumps(self._last))
 
 
+async def failed(error: Exception) -> None:
+    """A line instead of a traceback; with a key that the server doesn't know it would try for ever."""
+    sys.stderr.write(f"NATS: {error!r}\n")
+    if "authorization violation" in str(error).lower():
+        raise SystemExit("is --url the right server, and --key one of its keys? `rota feed-clients add` prints both")
+
+
 async def main(given: argparse.Namespace) -> None:
     seen, durable = Seen(given.state), f"{given.team}={given.name}"
-    client = await nats.connect(given.url, nkeys_seed=str(given.key), name=given.name, max_reconnect_attempts=-1)
+    options = {"name": given.name, "max_reconnect_attempts": -1, "error_cb": failed}
+    client = await nats.connect(given.url, nkeys_seed=str(given.key), **options)
     jetstream = client.jetstream(prefix="rota.js")
     feed = await jetstream.pull_subscribe_bind(durable=durable, stream=STREAM)
     while True:
@@ -47,12 +56,17 @@ async def main(given: argparse.Namespace) -> None:
             if given.until_idle:
                 break
             continue
+        skipped = 0
         for message in messages:  # one at a time: after an interruption the reader continues here
             count = int(message.headers["ce-sequence"])
             if seen.is_new(message.subject, count):
                 handle(message.subject, count, message.headers, json.loads(message.data))
                 seen.note(message.subject, count)
-            await message.ack_sync()
+            else:
+                skipped += 1
+            await message.ack_sync(timeout=10)
+        if skipped:
+            sys.stderr.write(f"{skipped} skipped, as {given.state} has them: to read them again, remove it\n")
     await client.close()
 
 

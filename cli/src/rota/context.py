@@ -29,7 +29,8 @@ SERVERS = ("nats_url", "mongo_url", "nats_config", "nats_ca_file")
 @dataclass(frozen=True)
 class Context:
     """An empty field is not set. The two servers, `nats_config`, the folder with the keys of NATS, and `nats_ca_file`,
-    the authority of its certificate, are only for `rota doctor` and `rota feed-clients`."""
+    the authority of its certificate, are only for `rota doctor` and `rota feed-clients`. So are `model` and `smtp_url`,
+    without its password, of the `rota up` that wrote the file."""
 
     url: str = ""
     team: str = ""
@@ -39,6 +40,8 @@ class Context:
     mongo_url: str = ""
     nats_config: str = ""
     nats_ca_file: str = ""
+    model: str = ""
+    smtp_url: str = ""
 
     def need(self, *names: str) -> "Context":
         """Itself; CliError if one of these fields is empty."""

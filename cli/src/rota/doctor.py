@@ -13,13 +13,16 @@ from rota.client import Api, Json
 from rota.connection_errors import connection_hint, connection_problem
 from rota.context import Context, selected
 from rota.context_files import context_file
-from rota.doctor_elsewhere import check_services, from_report, is_elsewhere
+from rota.doctor_elsewhere import check_services, from_report, is_elsewhere, own_rota
 from rota.errors import CliError
 from rota.extras import server_extra
 from rota.findings import TIMEOUT_S, Finding, Level
 
 QDRANT_INSIDE = Finding("qdrant", Level.OK, "inside the process, in the data folder")
 NO_SMTP = Finding("smtp", Level.NOTE, "no mail server", "set ROTA_SMTP_URL or `rota up --smtp-url smtp://host:port`")
+REHEARSAL = Finding(
+    "model", Level.NOTE, "rehearsal: canned answers", "set OPENAI_API_KEY for a real model, before `rota up`"
+)
 MODEL_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 
 
@@ -27,13 +30,15 @@ async def run_checks(given: Context, environ: Mapping[str, str]) -> list[Finding
     """The findings: of a Rota elsewhere by its API and the servers that variables name, else of this machine, from its
     programs to the services behind them."""
     gateway, report = await _gateway(given) if given.url else (None, None)
+    running = own_rota(given) if report is not None else None
     head = [_context(given), *([gateway] if gateway else [])]
     servers = await _guarded("servers", _servers(given))
-    qdrant, smtp = await _guarded("qdrant", _qdrant(environ)), await _guarded("smtp", _smtp(environ))
+    qdrant, smtp = await _guarded("qdrant", _qdrant(environ)), await _guarded("smtp", _smtp(_mail(running, environ)))
     if is_elsewhere(given, answered=report is not None):
         services = [] if report is None else await _guarded("services", check_services(given))
         return [*head, *from_report(report or {}), *services, *servers, *qdrant, *smtp]
-    inside = [*servers, *(qdrant or [QDRANT_INSIDE]), _model(environ), *(smtp or [NO_SMTP])]
+    model = _running_model(running) if running and running.model else _model(environ)
+    inside = [*servers, *(qdrant or [QDRANT_INSIDE]), model, *(smtp or [NO_SMTP])]
     return [_python(), *_programs(given), *head, *inside]
 
 
@@ -115,7 +120,7 @@ def _model(environ: Mapping[str, str]) -> Finding:
     present = [name for name in MODEL_KEYS if environ.get(name)]
     connector = environ.get("ROTA_CONNECTOR") or ("openai" if "OPENAI_API_KEY" in present else "rehearsal")
     if connector == "rehearsal":
-        return Finding("model", Level.NOTE, "rehearsal: canned answers", "set OPENAI_API_KEY for a real model")
+        return REHEARSAL
     if connector == "openai" and "OPENAI_API_KEY" not in present:
         return Finding("model", Level.MISSING, "connector openai without OPENAI_API_KEY", "set OPENAI_API_KEY")
     if connector == "anthropic" and "ANTHROPIC_API_KEY" not in present:
@@ -123,9 +128,18 @@ def _model(environ: Mapping[str, str]) -> Finding:
     return Finding("model", Level.OK, f"connector {connector}")
 
 
-async def _smtp(environ: Mapping[str, str]) -> list[Finding]:
+def _running_model(own: Context) -> Finding:
+    """Of a Rota that runs, whatever this terminal's variables say."""
+    return REHEARSAL if own.model == "rehearsal" else Finding("model", Level.OK, f"connector {own.model}")
+
+
+def _mail(own: Context | None, environ: Mapping[str, str]) -> str:
+    """The mail server of the Rota that runs, else the one that this terminal names."""
+    return own.smtp_url if own is not None and own.model else environ.get("ROTA_SMTP_URL", "")
+
+
+async def _smtp(url: str) -> list[Finding]:
     """Nothing if no server is named."""
-    url = environ.get("ROTA_SMTP_URL", "")
     if not url:
         return []
     parts = urlsplit(url)

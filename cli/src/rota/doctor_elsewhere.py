@@ -23,8 +23,13 @@ def is_elsewhere(given: Context, *, answered: bool) -> bool:
         return False
     if not is_loopback(given.url):
         return True
+    return answered and own_rota(given) is None
+
+
+def own_rota(given: Context) -> Context | None:
+    """The context that a `rota up` of this machine wrote, if it is the one that commands act on."""
     own = context.saved(context.selected())
-    return answered and not (own.mongo_url and context.same_address(own.url, given.url))
+    return own if own.mongo_url and context.same_address(own.url, given.url) else None
 
 
 def from_report(report: Json) -> list[Finding]:

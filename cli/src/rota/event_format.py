@@ -21,7 +21,14 @@ def format_event(event: Event) -> str:
     """One line. An event of an unknown type is shown by the type's name."""
     data, name = event.get("data") or {}, str(event.get("type", "")).removeprefix(f"{catalog.ROOT}.")
     formatter = FORMATTERS.get(name) or (_delivery if name.startswith("delivery.") else _unknown)
-    return f"{data.get('member_id', ''):<16} {formatter(name, data)}"
+    return f"{data.get('member_id', ''):<16} {_run(data):<8}  {formatter(name, data)}"
+
+
+def _run(data: Event) -> str:
+    """The beginning of the run's id, by which other commands find it: lines of several runs are mixed."""
+    context = data.get("context")
+    found = data.get("execution_id") or (context.get("execution_id") if isinstance(context, dict) else None)
+    return str(found or "")[:8]
 
 
 def _activity(name: str, data: Event) -> str:

@@ -3,31 +3,37 @@
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from rota import table_layout
 from rota.errors import CliError
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 
-def console(*, stderr: bool = False) -> Console:
-    """A console for the current stream: colours only on a terminal."""
+def console(*, stderr: bool = False) -> "Console":
+    """A console for the current stream: colours only on a terminal. Importing it takes longer than most commands."""
+    from rich.console import Console
+
     return Console(file=sys.stderr if stderr else sys.stdout, highlight=False, emoji=False)
 
 
 def say(text: str, *, style: str = "") -> None:
     """Print a line; square brackets are literal."""
-    console().print(escape(text), style=style or None, soft_wrap=True)
+    if style and sys.stdout.isatty():
+        console().print(text, style=style, markup=False, soft_wrap=True)
+    else:
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
 
 
 def warn(text: str) -> None:
-    console(stderr=True).print(escape(text), style="yellow", soft_wrap=True)
+    console(stderr=True).print(text, style="yellow", markup=False, soft_wrap=True)
 
 
 def say_json(value: Any) -> None:
@@ -44,6 +50,9 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         for line in table_layout.lines(everything):
             say(line)
         return
+    from rich.markup import escape
+    from rich.table import Table
+
     screen = console()
     if widths := table_layout.fit(everything, screen.width):
         drawn = Table(box=None, header_style="bold", pad_edge=False, padding=(0, table_layout.GAP, 0, 0))
@@ -64,6 +73,8 @@ def excerpt(text: str, limit: int) -> str:
 
 def print_error(error: CliError) -> None:
     """Print an error and what to do on standard error."""
+    from rich.markup import escape
+
     screen = console(stderr=True)
     screen.print(f"[red]Error:[/red] {escape(error.what)}", soft_wrap=True)
     for line in error.details:

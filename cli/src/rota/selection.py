@@ -2,8 +2,17 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Annotated
 
 import typer
+
+from rota.timestamps import parse_past
+
+WHEN = "A duration, like 1h or 2d, or a time with its offset."
+
+Member = Annotated[str, typer.Option("--robot", "--member", help="Only this robot's.")]
+Since = Annotated[datetime | None, typer.Option(parser=parse_past, metavar="TIME", help=f"From this time on. {WHEN}")]
+Until = Annotated[datetime | None, typer.Option(parser=parse_past, metavar="TIME", help=f"Before this time. {WHEN}")]
 
 
 def parameters(**given: str | datetime | None) -> dict[str, str]:

@@ -5,8 +5,6 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from rota_contracts.robots.clock_config import duration
-
 MINUTE_S = 60
 
 
@@ -35,6 +33,8 @@ def parse_instant(text: str) -> datetime:
 
 def parse_past(text: str) -> datetime:
     """A typed time with its offset, or a duration before now, like 1h. BadParameter for anything else."""
+    from rota_contracts.robots.clock_config import duration
+
     try:
         return now() - duration(text)
     except ValueError:

@@ -7,8 +7,7 @@ from datetime import datetime, timedelta
 from rota.client import Api, ApiError, Json
 from rota.errors import CliError
 from rota.timestamps import now
-from rota_contracts.messages.delivery import DeliveryReply
-from rota_contracts.messages.execution import ExecStatus, TriggerState
+from rota_contracts.run_status import ExecStatus, TriggerState
 
 POLL_S = 0.3
 DELIVERY_S = 10.0
@@ -50,7 +49,7 @@ async def until_delivered(api: Api, execution_id: str, *, timeout: float = DELIV
     until = now() + timedelta(seconds=timeout)
     while True:
         found = await delivery_of(api, execution_id)
-        if found is None or now() >= until or not _goes_on(DeliveryReply.model_validate(found), until):
+        if found is None or now() >= until or not _goes_on(found, until):
             return found
         await asyncio.sleep(POLL_S)
 
@@ -63,8 +62,11 @@ async def delivery_of(api: Api, execution_id: str) -> Json | None:
         return None
 
 
-def _goes_on(delivery: DeliveryReply, until: datetime) -> bool:
+def _goes_on(found: Json, until: datetime) -> bool:
     """Is a target attempted before then?"""
+    from rota_contracts.messages.delivery import DeliveryReply
+
+    delivery = DeliveryReply.model_validate(found)
     pending = [target for target in delivery.targets if not target.result.final]
     later = [each for each in pending if each.attempts and each.next_attempt_at and each.next_attempt_at > until]
     return not delivery.settled and len(later) < len(pending)

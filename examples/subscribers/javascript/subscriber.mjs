@@ -38,12 +38,13 @@ const last = existsSync(given.state) ? JSON.parse(readFileSync(given.state, "utf
 
 for (;;) {
   let some = false;
+  let skipped = 0;
   for await (const message of await feed.fetch({ max_messages: 100, expires: Number(given.idle) * 1000 })) {
     some = true;
     const count = Number(message.headers.get("ce-sequence"));
     const before = last[message.subject] ?? 0;
     if (before && count > before + 1) {
-      throw new Error(`expected number ${before + 1} of ${message.subject}, got ${count}: was this place moved on?`);
+      throw new Error(`expected number ${before + 1} of ${message.subject}, got ${count}: was this place moved on, or does another program read under this name?`);
     }
     if (count > before) {
       const fact = message.json();
@@ -57,9 +58,12 @@ for (;;) {
       );
       last[message.subject] = count;
       writeFileSync(given.state, JSON.stringify(last));
+    } else {
+      skipped += 1;
     }
     await message.ackAck();
   }
+  if (skipped) console.error(`${skipped} skipped, as ${given.state} has them: to read them again, remove it`);
   if (!some && given["until-idle"]) break;
 }
 await client.close();

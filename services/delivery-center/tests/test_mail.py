@@ -51,6 +51,12 @@ def test_a_subject_may_show_the_score(outgoing: Any) -> None:
     assert subject(scored, "$summary ($score)") == "All done. (0.85)"
 
 
+def test_the_subject_of_a_rehearsal_says_so(outgoing: Any) -> None:
+    rehearsed = outgoing(context=outgoing().context.model_copy(update={"rehearsed": True}))
+    assert subject(rehearsed, None) == "[rehearsal] All done."
+    assert subject(rehearsed, "Weekly report") == "[rehearsal] Weekly report"
+
+
 def test_markdown_becomes_html_and_its_tags_are_escaped(outgoing: Any) -> None:
     html = page(outgoing(body="# Report\n\n<script>alert(1)</script> [x](javascript:alert(1))\n\n|a|\n|-|\n|1|"))
     assert "<h1>Report</h1>" in html

@@ -122,6 +122,7 @@ async def execution(bus: InMemoryBus, team: str = TEAM) -> Execution | None:
 
 async def test_a_run_goes_from_its_slot_to_its_lessons(bus: InMemoryBus) -> None:
     await request(bus)
+    assert [event.data.context.rehearsed for event in bus.facts(catalog.DELIVERY_REQUESTED)] == [True]
     await deliver(bus)
     learnt = LearningCompletedV1(execution_id="e1", skipped="nothing new", **OWNER)
     await bus.publish(catalog.LEARNING_COMPLETED, learnt, caused_by="e1")

@@ -23,7 +23,7 @@ STORY_S = 15 * MINUTE
 ACTIVATE = "source .venv/bin/activate"
 OURS = ("ROTA_", "OPENAI_", "PYTHONPATH", "VIRTUAL_ENV")
 SUCCESS = {
-    "Run it": ("Ctrl+C stops everything", "Nothing is missing"),
+    "Run it": ("Ctrl+C stops everything", "Nothing is missing", '"member_id":"sales-assistant"'),
     "Post an event": ("stored for 1 robot",),
     "Receive a result": ("✓ verified",),
     "Write a robot": ("To: you@example.com",),

@@ -18,6 +18,7 @@ import pytest_asyncio
 from rota_common.bus.feed import Feed
 from rota_common.bus.publishing import Publish
 from rota_common.clock import now
+from rota_common.nats_admin.config import new_key
 from rota_contracts.catalog import CHANNELS
 from tests.integration.isolation.harness import IsolatedNats, isolated_nats
 
@@ -109,6 +110,18 @@ async def check(program: list[str], bus: IsolatedNats, center: Center, folder: P
 
 async def test_with_nats_py(bus: IsolatedNats, center: Center, tmp_path: Path) -> None:
     await check([sys.executable, str(EXAMPLES / "with_nats_py.py")], bus, center, tmp_path)
+
+
+async def test_a_key_of_another_server_ends_it_with_a_question(bus: IsolatedNats, tmp_path: Path) -> None:
+    key = tmp_path / "other.nk"
+    key.write_text(new_key()[0])
+    given = ["--url", bus.url, "--team", TEAM, "--name", NAME, "--key", str(key)]
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, str(EXAMPLES / "with_nats_py.py"), *given), cwd=tmp_path, stderr=asyncio.subprocess.PIPE
+    )
+    async with asyncio.timeout(WITHIN_S):
+        _, printed = await process.communicate()
+    assert (process.returncode, b"Traceback" in printed, b"is --url the right server" in printed) == (1, False, True)
 
 
 async def test_in_javascript(bus: IsolatedNats, center: Center, tmp_path: Path) -> None:

@@ -9,23 +9,19 @@ from rota import delivery_log
 from rota.output import JsonFlag, say, say_json, table
 from rota.report_delivery import deliveries as report
 from rota.running import with_api
-from rota.selection import parameters
+from rota.selection import Member, Since, Until, parameters
 from rota.short_ids import DELIVERY, EXECUTION, whole_id
-from rota.timestamps import parse_past, utc_time
+from rota.timestamps import utc_time
 from rota_contracts.messages.delivery import DeliveryReply
 from rota_contracts.messages.delivery_log import DeliveryPage, DeliveryState, DeliverySummary, TargetState
 
 MARKS = {TargetState.DELIVERED: "✓", TargetState.FAILED: "✗", TargetState.RETRYING: "…"}
-WHEN = "A duration, like 1h or 2d, or a time with its offset."
 
 app = typer.Typer(help="List deliveries, show one, retry or replay some.", invoke_without_command=True)
 
 RequestId = Annotated[str, typer.Argument(help="As in `rota deliveries`, or its first characters.")]
-Member = Annotated[str, typer.Option("--robot", "--member", help="Only this robot's.")]
 Target = Annotated[str, typer.Option(help="Only those to this target, by its id as in `rota targets`.")]
 Execution = Annotated[str, typer.Option(help="Only this run's.")]
-Since = Annotated[datetime | None, typer.Option(parser=parse_past, metavar="TIME", help=f"From this time on. {WHEN}")]
-Until = Annotated[datetime | None, typer.Option(parser=parse_past, metavar="TIME", help=f"Before this time. {WHEN}")]
 OPTIONS = "--target, --since, --until, --robot, --execution"
 """Those that `query` takes."""
 

@@ -6,16 +6,10 @@ import typer
 
 from rota.client import Api, Json
 from rota.output import JsonFlag, say, say_json, table
-from rota.report import report
 from rota.running import with_api
 from rota.short_ids import EXECUTION, whole_id
-from rota.trace import trace_lines
-from rota.trail import trail_lines
 from rota.waiting import delivery_of
-from rota_contracts.messages.delivery import DeliveryReply
-from rota_contracts.messages.execution import ExecStatus, Execution
-from rota_contracts.messages.run_trace import TraceReply
-from rota_contracts.messages.run_trail import TrailReply
+from rota_contracts.run_status import ExecStatus
 
 app = typer.Typer(help="List the team's runs, show one, or retry some.", invoke_without_command=True)
 
@@ -69,6 +63,11 @@ def show(execution_id: ExecutionId, json: JsonFlag = False) -> None:
     if json:
         say_json(found | {"delivery_attempts": delivery})
         return
+    # The models of a run take longer to import than all the rest of this command.
+    from rota.report import report
+    from rota_contracts.messages.delivery import DeliveryReply
+    from rota_contracts.messages.execution import Execution
+
     attempts = None if delivery is None else DeliveryReply.model_validate(delivery)
     for line in report(Execution.model_validate(found), attempts):
         say(line)
@@ -86,6 +85,9 @@ def trail(
     if json:
         say_json(found)
         return
+    from rota.trail import trail_lines
+    from rota_contracts.messages.run_trail import TrailReply
+
     for line in trail_lines(TrailReply.model_validate(found)):
         say(line)
 
@@ -101,5 +103,8 @@ def trace(
     if json:
         say_json(found)
         return
+    from rota.trace import trace_lines
+    from rota_contracts.messages.run_trace import TraceReply
+
     for line in trace_lines(TraceReply.model_validate(found)):
         say(line)

@@ -8,10 +8,10 @@ import typer
 
 from rota import delivery_log
 from rota.client import Api, Json
-from rota.commands.deliveries import OPTIONS, Execution, Member, Since, Target, Until, query
+from rota.commands.deliveries import OPTIONS, Execution, Target, query
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
-from rota.selection import check
+from rota.selection import Member, Since, Until, check
 from rota.short_ids import DELIVERY, whole_id
 
 EXAMPLES = "`rota deliveries replay 5f1e…`, or `rota deliveries replay --since 2h --until 1h --dry-run`"
@@ -82,7 +82,9 @@ def _print(request: ReplayRequest, sent: list[Json]) -> None:
         table(("DELIVERY", "TARGETS"), [(each["replay_of"], each["targets"]) for each in sent])
         say(f"{_totals(count, targets)} would be replayed; nothing was sent")
     else:
-        say(f"{request.name}: {_totals(count, targets)} replayed; `rota deliveries` shows their state")
+        one = f"`rota deliveries show {sent[0]['request_id']}` shows its state"
+        shown = one if count == 1 else "`rota deliveries` shows their state"
+        say(f"{request.name}: {_totals(count, targets)} replayed; {shown}")
 
 
 def _totals(deliveries: int, targets: int) -> str:

@@ -6,10 +6,10 @@ import typer
 
 from rota import delivery_log
 from rota.client import Api, Json
-from rota.commands.deliveries import OPTIONS, Execution, Member, Since, Target, Until, query
+from rota.commands.deliveries import OPTIONS, Execution, Target, query
 from rota.output import JsonFlag, say, say_json
 from rota.running import with_api
-from rota.selection import check
+from rota.selection import Member, Since, Until, check
 from rota.short_ids import DELIVERY, whole_id
 
 EXAMPLES = "`rota deliveries retry 5f1e…`, or `rota deliveries retry --target 9a2b…` once a receiver is back"

@@ -5,13 +5,12 @@ from typing import Annotated
 import typer
 
 from rota.client import Api, Json
-from rota.commands.deliveries import Member, Since, Until
 from rota.output import JsonFlag, say, say_json
 from rota.retries import Retries, retry_by_id, retry_range
 from rota.running import with_api
-from rota.selection import check, parameters
+from rota.selection import Member, Since, Until, check, parameters
 from rota.short_ids import EXECUTION, whole_id
-from rota_contracts.messages.retry import RetryableStatus
+from rota_contracts.run_status import RetryableStatus
 
 EXAMPLES = "`rota executions retry 0c6f…`, or `rota executions retry --status rejected --since 2h --dry-run`"
 

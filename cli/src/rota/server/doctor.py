@@ -1,9 +1,12 @@
 """The checks of `rota doctor` that need the extra: programs of this machine, NATS, the services, MongoDB."""
 
+import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import nats
 import nats.errors
+from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError
 from nkeys import NkeysError
 from pymongo.errors import PyMongoError
@@ -19,7 +22,9 @@ from rota_common.nats_admin.permissions import OPERATOR
 from rota_common.runtime.embedded_servers import EmbeddedError, find_mongod, find_nats_server
 from rota_common.stores.mongo import Mongo
 from rota_contracts.catalog import SERVICES
-from rota_contracts.streams import consumers
+from rota_contracts.streams import Consumer, consumers
+
+LOOKS, LOOK_AGAIN_S = 4, 0.3
 
 
 def check_programs(given: Context) -> list[Finding]:
@@ -58,9 +63,7 @@ async def check_nats(given: Context) -> list[Finding]:
         found = [Finding("nats", Level.OK, shown), *await check_streams(jetstream)]
         for service in SERVICES[1:]:  # the gateway reads no stream, and was checked over HTTP
             durables = [one for one in consumers() if one.service == service]
-            infos = [await jetstream.consumer_info(one.stream, one.durable) for one in durables]
-            busy = any(info.num_waiting or info.num_ack_pending for info in infos)
-            waiting = sum(info.num_pending or 0 for info in infos)
+            busy, waiting = await _pulls(jetstream, durables)
             if busy:
                 found.append(Finding(service, Level.OK, f"pulls messages, {waiting} waiting"))
             else:
@@ -72,6 +75,20 @@ async def check_nats(given: Context) -> list[Finding]:
     finally:
         await client.close()
     return found
+
+
+async def _pulls(jetstream: JetStreamContext, durables: Sequence[Consumer]) -> tuple[bool, int]:
+    """Whether anyone works on these consumers, and how many messages wait. Between two pulls nobody seems to: it looks
+    again."""
+    busy, waiting = False, 0
+    for look in range(LOOKS):
+        await asyncio.sleep(LOOK_AGAIN_S if look else 0)
+        infos = [await jetstream.consumer_info(one.stream, one.durable) for one in durables]
+        busy = any(info.num_waiting or info.num_ack_pending for info in infos)
+        waiting = sum(info.num_pending or 0 for info in infos)
+        if busy:
+            break
+    return busy, waiting
 
 
 async def check_mongo(url: str) -> Finding:

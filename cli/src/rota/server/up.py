@@ -17,6 +17,7 @@ from rota.server.bootstrap import ensure_team, load_keys
 from rota.server.logfile import LogFile
 from rota.server.own_context import free_name, save_own
 from rota.server.stack import Stack
+from rota.urls import without_password
 from rota_common.runtime import logs
 
 NATS_PORT = 4222
@@ -82,7 +83,17 @@ async def _up(options: UpOptions, folder: Path) -> None:
             _keep_nats_port(options, folder, wanted, urlsplit(stack.nats_url).port)
         keys = await ensure_team(stack.url, folder, keys)
         nats_config = str(stack.nats.path) if stack.nats else ""
-        here = Context(stack.url, keys.team, keys.api_key, keys.admin_key, stack.nats_url, stack.mongo_url, nats_config)
+        here = Context(
+            stack.url,
+            keys.team,
+            keys.api_key,
+            keys.admin_key,
+            stack.nats_url,
+            stack.mongo_url,
+            nats_config,
+            model=options.model,
+            smtp_url=without_password(options.smtp_url),
+        )
         _ready(options, folder, here, name, current=await save_own(here, name))
         try:
             await asyncio.Event().wait()

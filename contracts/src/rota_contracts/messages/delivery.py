@@ -70,6 +70,7 @@ class DeliveryContext(Part):
     event: EventOrigin | None = Field(default=None, description="in the same facts, if an event has triggered the run")
     score: float | None = Field(default=None, ge=0, le=1, description="the lowest score of the validated results")
     failed: bool = Field(default=False, description="the run failed, and the content says why")
+    rehearsed: bool = Field(default=False, description="canned answers stood in for a model")
     released_by: str | None = Field(
         default=None, description="the id of the key or member that released this result, which failed validation"
     )

@@ -18,22 +18,8 @@ from rota_contracts.messages.validation import ValidationResult, ValidationRule
 from rota_contracts.model import Instant, Json, Name, Part, Payload
 from rota_contracts.robots.clock import ClockContext
 from rota_contracts.robots.robot import Phase
-
-
-class ExecStatus(StrEnum):
-    """The status of a run. `waiting` needs a person's answer; `paused` needs a resume."""
-
-    PENDING = "pending"
-    RUNNING = "running"
-    WAITING = "waiting"
-    PAUSED = "paused"
-    COMPLETED = "completed"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-
-    @property
-    def over(self) -> bool:
-        return self in (ExecStatus.COMPLETED, ExecStatus.FAILED, ExecStatus.CANCELLED)
+from rota_contracts.run_status import ExecStatus as ExecStatus
+from rota_contracts.run_status import TriggerState as TriggerState
 
 
 class TaskSource(StrEnum):
@@ -257,18 +243,6 @@ class ExecutionFinishedV1(Payload):
     quarantined: list[FailedResult] = Field(
         default=[], description="results that failed validation and wait for a person: the first 20"
     )
-
-
-class TriggerState(StrEnum):
-    """The state of a trigger."""
-
-    UNKNOWN = "unknown"
-    QUEUED = "queued"
-    ADMITTED = "admitted"
-    RUNNING = "running"
-    PARKED = "parked"
-    DONE = "done"
-    REJECTED = "rejected"
 
 
 class ReadTrigger(Part):

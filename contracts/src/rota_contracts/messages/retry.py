@@ -1,17 +1,9 @@
 """Retries of executions: the question which of a team's runs can be retried."""
 
-from enum import StrEnum
-
 from pydantic import Field
 
 from rota_contracts.model import Instant, Name, Part
-
-
-class RetryableStatus(StrEnum):
-    """`rejected`: its trigger started nothing. `failed`: its run failed."""
-
-    REJECTED = "rejected"
-    FAILED = "failed"
+from rota_contracts.run_status import RetryableStatus as RetryableStatus
 
 
 class ListRetryable(Part):

@@ -14,6 +14,7 @@ from delivery_center.domain.outgoing_message import OutgoingMessage
 from rota_common.errors import Permanent
 
 SUBJECT_LIMIT = 120
+REHEARSAL = "[rehearsal]"
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 _PAGE = '<!doctype html><html><head><meta charset="utf-8"></head><body>$body</body></html>'
@@ -43,9 +44,10 @@ def mail_template(name: str | None, folder: Path | None) -> MailTemplate:
 
 
 def subject(outgoing: OutgoingMessage, template: str | None) -> str:
-    """One line. `template` may use $summary, $member_id, $display_name, $execution_id and $score."""
+    """One line. `template` may use $summary, $member_id, $display_name, $execution_id and $score. A rehearsal's mail
+    says so: its readers can't know that no model wrote it."""
     text = Template(template).safe_substitute(_variables(outgoing)) if template else outgoing.content.summary
-    line = " ".join(text.split())
+    line = " ".join([*([REHEARSAL] if outgoing.context.rehearsed else []), *text.split()])
     return line if len(line) <= SUBJECT_LIMIT else line[: SUBJECT_LIMIT - 1] + "…"
 
 

@@ -108,14 +108,14 @@ def _other(kind: str, executor_id: str, facts: dict[str, Any]) -> dict[str, Any]
 
 
 def _content(facts: dict[str, Any]) -> dict[str, Any]:
-    score = _score(facts)
-    heat = "HOT" if score >= 80 else "WARM"
+    tasks, done = len(facts["tasks"]), sum(task["status"] == "completed" for task in facts["tasks"])
     lines = [f"- {task['description']}: {task['status']}" for task in facts["tasks"]]
     known = [f"- {lesson}" for lesson in facts["lessons"]]
-    body = [f"## {facts['role']}", "", f"**{facts['about']}** scored {score}/100.", "", "### Tasks", *lines]
+    body = [f"## {facts['role']}", "", f"**{facts['about']}**", "", "### Tasks", *lines]
     if known:
         body += ["", "### Known from earlier runs", *known]
-    content = {"summary": f"{heat} ({score}/100): {facts['about']}", "body": "\n".join(body), "attachments": []}
+    summary = f"{facts['about']}: {done} of {tasks} tasks done"
+    content = {"summary": summary, "body": "\n".join(body), "attachments": []}
     return content | ({"result": example(schema)} if (schema := facts.get("schema")) else {})
 
 
@@ -126,7 +126,7 @@ def _lessons(facts: dict[str, Any]) -> list[dict[str, str]]:
     lessons = [{"type": "execution", "content": f"{done} tasks worked for {facts['about']}"}]
     company = facts["data"].get("company")
     if company:
-        lessons.append({"type": "insight", "content": f"{company} was scored {_score(facts)}/100 before"})
+        lessons.append({"type": "insight", "content": f"{company} has come up before"})
     return lessons
 
 

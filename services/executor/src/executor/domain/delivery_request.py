@@ -78,6 +78,7 @@ def request_of(
             event=_event(execution.trigger.input),
             score=score,
             failed=failed,
+            rehearsed=execution.rehearsed,
             released_by=released_by,
         ),
         executor_mode=execution.executor_mode,

@@ -185,3 +185,15 @@ def test_an_error_of_the_gateway_is_printed(gateway: Gateway, command: Command) 
     code, out, err = command("stop", "e9")
     assert (code, out) == (1, "")
     assert "nothing at /executions/e9/stop (404 not_found)" in err
+
+
+def test_runs_are_listed_with_the_way_to_the_next_page(gateway: Gateway, command: Command) -> None:
+    run = {"execution_id": "e1", "member_id": "a", "trigger_type": "event", "status": "failed", "phase": "run"}
+    page = {"executions": [run | {"created_at": "2026-03-02T09:00:00Z"}], "total": 3, "page": 1, "next": "c2"}
+    gateway.responses["/executions"] = page
+    out = command("executions", "--robot", "a", "--limit", "1")[1].splitlines()
+    assert out[1].split() == ["e1", "a", "event", "failed", "run", "2026-03-02T09:00:00Z"]
+    assert out[2:] == ["page 1, 3 in total", "next page: --after c2"]
+    command("executions", "--limit", "1", "--after", "c2")
+    assert [request.url.params["limit"] for request in gateway.requests] == ["1", "1"]
+    assert gateway.requests[1].url.params["after"] == "c2"

@@ -10,11 +10,11 @@ PATH, PAGE_SIZE = "/approvals", 200
 async def waiting(api: Api, filters: dict[str, str]) -> list[Json]:
     """All that wait, the oldest first."""
     found: list[Json] = []
-    cursor = ""
+    after = ""
     while True:
-        page = await api.of_team("GET", PATH, params={**filters, "limit": PAGE_SIZE, "cursor": cursor})
+        page = await api.of_team("GET", PATH, params={**filters, "limit": PAGE_SIZE, "after": after})
         found += page["approvals"]
-        if not (cursor := page["next"]):
+        if not (after := page["next"]):
             return found
 
 

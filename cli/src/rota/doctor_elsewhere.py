@@ -9,7 +9,7 @@ from rota.findings import Finding, Level
 
 QUESTIONS = (
     ("scheduler", "/plans", {"limit": 1}),
-    ("executor", "/executions", {"page_size": 1}),
+    ("executor", "/executions", {"limit": 1}),
     ("delivery-center", "/deliveries", {"limit": 1}),
 )
 """A service, and a small request that the gateway hands on to it."""

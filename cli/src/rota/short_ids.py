@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rota.client import Api, Json
 from rota.errors import CliError
@@ -26,8 +25,7 @@ class Kind:
     items: str
     id: str
     about: tuple[str, ...]
-    size: tuple[str, int]
-    cursor: str = "after"
+    limit: int = 100
     which: str = "of the newest"
 
 
@@ -37,7 +35,6 @@ EXECUTION = Kind(
     items="executions",
     id="execution_id",
     about=("member_id", "status", "created_at"),
-    size=("page_size", 100),
 )
 DELIVERY = Kind(
     noun="delivery",
@@ -45,7 +42,6 @@ DELIVERY = Kind(
     items="deliveries",
     id="request_id",
     about=("member_id", "state", "created_at"),
-    size=("limit", 100),
 )
 QUARANTINED = Kind(
     noun="result in quarantine",
@@ -53,7 +49,6 @@ QUARANTINED = Kind(
     items="results",
     id="quarantine_id",
     about=("member_id", "status", "task"),
-    size=("limit", 100),
 )
 APPROVAL = Kind(
     noun="approval",
@@ -61,8 +56,7 @@ APPROVAL = Kind(
     items="approvals",
     id="approval_id",
     about=("member_id", "tool"),
-    size=("limit", 200),
-    cursor="cursor",
+    limit=200,
     which="that waits, of the first",
 )
 
@@ -89,8 +83,7 @@ async def _listed(api: Api, kind: Kind) -> list[Json]:
     found: list[Json] = []
     after = ""
     for _ in range(PAGES):
-        params: dict[str, Any] = dict([kind.size, (kind.cursor, after)])
-        page = await api.of_team("GET", kind.path, params=params)
+        page = await api.of_team("GET", kind.path, params={"limit": kind.limit, "after": after})
         found += page[kind.items]
         if not (after := page.get("next") or ""):
             break

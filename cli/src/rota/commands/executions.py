@@ -21,14 +21,15 @@ def listed(
     context: typer.Context,
     member: Annotated[str, typer.Option("--robot", "--member", help="Only this robot's.")] = "",
     status: Annotated[ExecStatus | None, typer.Option(help="Only those with this status.")] = None,
-    page: Annotated[int, typer.Option(min=1, help="The page of 10, the newest first.")] = 1,
+    page: Annotated[int, typer.Option(min=1, help="The page by its number, the newest runs first.")] = 1,
     after: Annotated[str, typer.Option(help="Continue after the previous page, which shows the value.")] = "",
+    limit: Annotated[int, typer.Option(min=1, max=100, help="Maximum number.")] = 10,
     json: JsonFlag = False,
 ) -> None:
     """List the team's runs, show one, or retry some."""
     if context.invoked_subcommand is not None:
         return
-    wanted: dict[str, str | int] = {"page": page}
+    wanted: dict[str, str | int] = {"page": page, "limit": limit}
     if member:
         wanted["member_id"] = member
     if after:

@@ -224,8 +224,8 @@ async def test_executions_are_read_from_the_executor(acme: Gateway, executor: Ex
     assert ExecutionPage.model_validate(listed.json()).executions == [summary()]
     [asked] = executor.asked
     assert asked.model_dump(mode="json", exclude_defaults=True) == {"team_id": "acme"} | query
-    await acme.call("GET", "/v1/teams/acme/executions", params={"after": "a-cursor"})
-    assert executor.asked[-1].after == "a-cursor"
+    await acme.call("GET", "/v1/teams/acme/executions", params={"after": "a-cursor", "limit": 7})
+    assert (executor.asked[-1].after, executor.asked[-1].page_size) == ("a-cursor", 7)
     read = await acme.call("GET", "/v1/teams/acme/executions/e1")
     assert Execution.model_validate(read.json()) == execution()
     assert error_of(await acme.call("GET", "/v1/teams/acme/executions/e2")) == (404, "execution_not_found")

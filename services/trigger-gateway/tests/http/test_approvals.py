@@ -30,8 +30,9 @@ async def test_the_calls_that_wait_are_listed_in_pages(empty: Gateway, executor:
     give(executor, "a3", member_id="other", execution_id="e9")
     first = (await empty.call("GET", APPROVALS, params={"limit": 2})).json()
     assert [each["approval_id"] for each in first["approvals"]] == ["a1", "a2"]
-    rest = (await empty.call("GET", APPROVALS, params={"cursor": first["next"]})).json()
-    assert ([each["approval_id"] for each in rest["approvals"]], rest["next"]) == (["a3"], "")
+    for name in ("after", "cursor"):
+        rest = (await empty.call("GET", APPROVALS, params={name: first["next"]})).json()
+        assert ([each["approval_id"] for each in rest["approvals"]], rest["next"]) == (["a3"], "")
     for filters in ({"member_id": "other"}, {"execution_id": "e9"}):
         found = (await empty.call("GET", APPROVALS, params=filters)).json()
         assert [each["approval_id"] for each in found["approvals"]] == ["a3"]

@@ -45,10 +45,11 @@ async def list_approvals(
     member_id: Name | None = None,
     execution_id: Annotated[str | None, Query(max_length=200)] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
-    cursor: Annotated[str, Query(max_length=1000, description="`next` of the page before")] = "",
+    after: Annotated[str, Query(max_length=1000, description="`next` of the page before")] = "",
+    cursor: Annotated[str, Query(max_length=1000, deprecated=True, description="`after` by its old name")] = "",
 ) -> WaitingCalls:
     asked = ListApprovals(
-        team_id=team, member_id=member_id, execution_id=execution_id, limit=limit, cursor=cursor or None
+        team_id=team, member_id=member_id, execution_id=execution_id, limit=limit, cursor=after or cursor or None
     )
     page = await use.approvals.page(asked)
     return WaitingCalls(approvals=page.approvals, next=page.cursor or "")

@@ -29,11 +29,12 @@ async def list_executions(
     member_id: Name | None = None,
     status: ExecStatus | None = None,
     page: Annotated[int, Query(ge=1, le=10_000, description="only within the first 10,000; else `after`")] = 1,
-    page_size: Annotated[int, Query(ge=1, le=100)] = 10,
+    page_size: Annotated[int, Query(ge=1, le=100, deprecated=True, description="`limit` by its old name")] = 10,
+    limit: Annotated[int | None, Query(ge=1, le=100, description="by default 10")] = None,
     after: Annotated[str, Query(max_length=500, description="`next` of the page before")] = "",
 ) -> ExecutionPage:
     question = ListExecutions(
-        team_id=team, member_id=member_id, status=status, page=page, page_size=page_size, after=after
+        team_id=team, member_id=member_id, status=status, page=page, page_size=limit or page_size, after=after
     )
     return model_without_credentials(await rpc.call(use.ask, LIST_EXECUTIONS, question))
 

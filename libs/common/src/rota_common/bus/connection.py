@@ -103,7 +103,7 @@ class Bus:
         """The messages of a consumer, for a worker; `wake` is also called after a reconnect. Raises
         nats.errors.Error."""
         self._wakes.add(wake)
-        return await StandingPull(self.client, consumer, take, wake).open()
+        return await StandingPull(self.client, consumer, take=take, wake=wake).open()
 
     @property
     def connected(self) -> bool:

@@ -53,8 +53,9 @@ class StandingPull:
     """The pull of a worker over NATS. `take` is called with each message, in their order; `wake` when the worker should
     ask again."""
 
-    def __init__(self, client: Client, consumer: Consumer, take: Take, wake: Wake) -> None:
-        self._client, self._take, self._wake = client, take, wake
+    def __init__(self, client: Client, consumer: Consumer, *, take: Take, wake: Wake) -> None:
+        self._client = client
+        self._take, self._wake = take, wake
         self._request = f"$JS.API.CONSUMER.MSG.NEXT.{consumer.stream}.{consumer.durable}"
         self._inbox = client.new_inbox()
         self._connection = client.stats["reconnects"]
@@ -97,7 +98,7 @@ class StandingPull:
 
     async def _received(self, message: Msg) -> None:
         if message.reply:  # where to acknowledge it: what has none is a word about the request
-            self._left -= 1
+            self._left = max(0, self._left - 1)
             await self._take(message)
             return
         headers = message.headers or {}

@@ -21,7 +21,6 @@ from nats.errors import TimeoutError as NatsTimeout
 
 from rota_common.bus.publishing import Publish
 from rota_common.bus.rpc import Ask, Responder, respond
-from rota_common.bus.standing_pull import Wake
 from rota_common.clock import Clock, now
 from rota_common.testing.in_memory_jetstream import InMemoryJetStream, check_size
 from rota_common.testing.in_memory_stream import (
@@ -29,7 +28,6 @@ from rota_common.testing.in_memory_stream import (
     MAX_PAYLOAD,
     Delivered,
     InMemoryMessage,
-    InMemoryPull,
     Pending,
     StreamLog,
     Take,
@@ -178,7 +176,7 @@ class InMemoryConnection:
         for responder in self.answers:
             await responder.stop()
 
-    async def pull(self, consumer: Consumer, take: Take, wake: Wake) -> InMemoryPull:
+    async def pull(self, consumer: Consumer, take: Take, _: Any) -> Any:
         self.bus.check()
         return self.bus.consumers[consumer.durable].pull(take)
 

@@ -82,7 +82,7 @@ async def test_a_definition_in_use_is_read_once_and_its_changes_come_by_themselv
         await until(current)
         assert robots.readings == read
     await robots.known(*ANN)
-    assert robots.readings == read + 1  # nobody keeps it current any more
+    assert robots.readings == read + 1  # it isn't kept current any more
 
 
 async def test_an_older_definition_than_promised_is_read_anew(bus: Bus) -> None:

@@ -19,7 +19,7 @@ LIMIT = 20_000_000
 """Bytes of a service's definitions in memory: of the three that keep some, 60 MB in one process."""
 
 KEEP_S = 60.0
-"""Seconds after which a definition is read again, whatever the watch says: it tells nothing of a removed team."""
+"""Seconds after which a definition is read again, whatever the watch says: it shows nothing of a removed team."""
 
 ENTRY = 500
 """Bytes of an entry besides its definition."""

@@ -113,7 +113,7 @@ class Publish:
         await self._send([self._observed(channel, data)])
 
     async def hint(self, channel: Channel[P], data: P) -> None:
-        """`observe` for what nobody waits for: it goes with the next fact, or with the hints of the next 25 ms."""
+        """`observe` for what may wait a moment: it goes with the next fact, or with the hints of the next 25 ms."""
         self._hints.append(self._observed(channel, data))
         if len(self._hints) >= GATHERED:
             await self.flush()

@@ -1,5 +1,5 @@
-"""What Rota takes while nothing happens: the resident memory of `rota up`, of its NATS and MongoDB, and of each service
-as a process of its own; the time until `rota up` is ready. `python -m bench.footprint`"""
+"""Resident memory while nothing happens, of `rota up`, of its NATS and MongoDB, and of each service as a process of its
+own; and the time until `rota up` is ready. `python -m bench.footprint`"""
 
 import argparse
 import asyncio

@@ -29,7 +29,8 @@ class Standard:
     """Runs in standard mode on a system whose planner is `bench.planner` and that may send to loopback."""
 
     def __init__(self, system: System, nats_url: str, sink: Sink) -> None:
-        self._system, self._nats_url, self._sink = system, nats_url, sink
+        self._system, self._nats_url = system, nats_url
+        self._sink = sink
         self._ended: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._status: dict[str, str] = {}
 

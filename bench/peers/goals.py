@@ -1,4 +1,4 @@
-"""What a round's instants say, and whether Rota is where it should be."""
+"""Figures of a round from its instants, and whether Rota is where it should be."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

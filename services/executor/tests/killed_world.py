@@ -22,8 +22,8 @@ from executor.domain.conversation.chat import ModelReply
 from executor.domain.outcomes import DeliveryTaken, Learnt, VerdictGiven
 from executor.domain.run import Run
 from executor.model_port import Prompt
-from executor.ports import Tools
 from executor.reads.replay import Replay
+from executor.tool_ports import Tools
 from rota_common.testing.samples import NOON, TEAM, SetClock
 from rota_contracts import catalog
 from rota_contracts.messages.conversation import ToolStatus, ToolUse

@@ -14,8 +14,8 @@ from executor.domain.conversation import loop
 from executor.domain.conversation.chat import ChatMessage
 from executor.domain.run import Run
 from executor.domain.steps import BeginCalls, MakeCalls, RunTurn
-from executor.ports import NotBegun, ToolFailed
 from executor.reads.replay import replay
+from executor.tool_ports import NotBegun, ToolFailed
 from rota_common.errors import Permanent, Transient
 from rota_common.testing.samples import a_robot
 from rota_contracts.messages.conversation import ToolUse

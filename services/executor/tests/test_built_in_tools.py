@@ -15,8 +15,8 @@ from executor.agents.prompt_files import parse
 from executor.domain.conversation.chat import BUILT_IN, Tool
 from executor.domain.conversation.made_files import file_id, made_by
 from executor.domain.planning.resources import resources
-from executor.ports import NotBegun, ToolFailed
 from executor.steps.call_runner import Toolset
+from executor.tool_ports import NotBegun, ToolFailed
 from executor.tools.files import FileTools
 from executor.tools.registry import Registry
 from executor.tools.robot_tools import RobotTools

@@ -13,12 +13,12 @@ from services.executor.tests.harness import ScriptedModel, StepHarness, calls
 from executor.adapters.in_memory_hooks import ScriptedHook
 from executor.agents.connectors import Connectors
 from executor.domain.run import Run
-from executor.ports import ToolFailed
 from executor.reads.replay import replay
 from executor.steps.hook_chain import HookChain
 from executor.steps.hooked_prompts import HookedPrompts
 from executor.steps.hooked_steps import HookedSteps
 from executor.steps.notify_hooks import MOST_OF_TEAM, NotifyHooks
+from executor.tool_ports import ToolFailed
 from rota_common.errors import Transient
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import MEMBER, TEAM

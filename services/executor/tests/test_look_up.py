@@ -16,7 +16,7 @@ from executor.domain.planning.looks import CAP, OUTPUT_LIMIT, refused
 from executor.domain.run import Run
 from executor.domain.spans import Record, spans_of
 from executor.domain.steps import AskAgent, MakeCalls
-from executor.ports import NotBegun, ToolFailed
+from executor.tool_ports import NotBegun, ToolFailed
 from rota_contracts.messages.conversation import Round, ToolStatus, ToolUse
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.run_trace import SpanKind

@@ -7,7 +7,7 @@ import pytest
 from executor.adapters.in_memory import InMemoryFiles
 from executor.adapters.mcp_servers import Http, MCPFileError, Server, Stdio, load_servers
 from executor.adapters.mcp_tools import NAME_LIMIT, McpTools, model_names
-from executor.ports import NotBegun, ToolFailed
+from executor.tool_ports import NotBegun, ToolFailed
 from rota_common.errors import Transient
 from rota_common.testing.samples import a_robot
 from rota_common.testing.team_secrets import InMemoryTeamSecrets

@@ -9,9 +9,9 @@ from services.executor.tests.harness import StepHarness
 from executor.adapters.in_memory import ScriptedModel, ScriptedProcesses, ScriptedTools
 from executor.domain.answers.pieces import Pieces
 from executor.domain.run import Run
-from executor.ports import ToolFailed
 from executor.steps.call_runner import Toolset
 from executor.steps.redacted_calls import RedactedProcesses, RedactedTools
+from executor.tool_ports import ToolFailed
 from rota_common.redaction import REDACTED
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.process import ProcessCall

@@ -13,9 +13,9 @@ from executor.domain import journal
 from executor.domain.outcomes import StepDelayed
 from executor.domain.run import Run
 from executor.domain.spans import Content, Record, spans_of
-from executor.ports import ToolFailed
 from executor.reads.read_steps import asked_of
 from executor.steps.call_runner import CallRunner, Toolset
+from executor.tool_ports import ToolFailed
 from rota_common.runtime import traces
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.run_trace import SpanKind, TraceSpan

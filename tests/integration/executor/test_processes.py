@@ -12,7 +12,7 @@ import pytest
 from nats.micro.request import Request
 
 from executor.adapters.nats_processes import NatsProcesses
-from executor.ports import NotBegun, ToolFailed
+from executor.tool_ports import NotBegun, ToolFailed
 from rota_common.bus.barrier import barrier
 from rota_common.bus.connection import Bus
 from rota_common.runtime.embedded_servers import EmbeddedServer

@@ -13,7 +13,7 @@ from nats.micro.request import Request
 
 from executor.adapters.in_memory import ScriptedTools
 from executor.domain.conversation.chat import Tool
-from executor.ports import ToolFailed
+from executor.tool_ports import ToolFailed
 from rota_common.testing.crash import crash
 from rota_common.testing.model_answers import Completion
 from rota_common.testing.openai_server import OpenAIServer, openai_server

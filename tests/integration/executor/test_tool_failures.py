@@ -20,7 +20,7 @@ from starlette.routing import Route
 
 from executor.adapters import mcp_session
 from executor.adapters.mcp_servers import Server, Stdio
-from executor.ports import NotBegun, ToolFailed
+from executor.tool_ports import NotBegun, ToolFailed
 from rota_common.runtime import embedded_http
 from rota_common.testing.mcp_server import ScriptedTool, mcp_server
 from rota_common.testing.patience import PATIENCE_S

@@ -16,7 +16,7 @@ from executor.adapters.mcp_link import RETRY_S
 from executor.adapters.mcp_servers import Http, Server
 from executor.adapters.mcp_tools import McpTools
 from executor.domain.conversation.made_files import made_by
-from executor.ports import NotBegun, ToolFailed
+from executor.tool_ports import NotBegun, ToolFailed
 from rota_common.runtime.embedded_servers import free_port
 from rota_common.testing.mcp_server import MCPServer, ScriptedTool, mcp_server
 from rota_common.testing.samples import TEAM, a_robot

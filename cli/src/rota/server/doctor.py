@@ -78,7 +78,7 @@ async def check_nats(given: Context) -> list[Finding]:
 
 
 async def _pulls(jetstream: JetStreamContext, durables: Sequence[Consumer]) -> tuple[bool, int]:
-    """Whether anyone works on these consumers, and how many messages wait. Between two pulls nobody seems to: it looks
+    """Whether anyone works on these consumers, and how many messages wait. Between two pulls no one seems to: it looks
     again."""
     busy, waiting = False, 0
     for look in range(LOOKS):

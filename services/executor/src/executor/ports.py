@@ -7,70 +7,26 @@ from enum import Enum
 from typing import NamedTuple, Protocol
 
 from executor.decision_port import DecisionQueries
-from executor.domain.conversation.chat import Tool
 from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.situation.recent import RecentRuns
 from executor.file_ports import Blobs, Files, WebPictures
 from executor.hook_port import Hook
 from executor.model_port import Model
 from executor.spending.budget_port import Budget, Prices
-from rota_common.errors import Transient
+from executor.tool_ports import Processes, Tools
 from rota_common.page_cursor import PageCursor
 from rota_common.spans.export_spans import Receiver
 from rota_common.stores.blobs import Owner
 from rota_common.stores.team_documents import TeamDocuments
 from rota_contracts.messages.agent import AgentReply
-from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.execution import ExecutionPage, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
-from rota_contracts.messages.process import ProcessCall
 from rota_contracts.messages.spend import ReadSpend, SpendReply
 from rota_contracts.robots.robot import Robot
-from rota_contracts.roles import Role
 
 COUNTED = 10_000
 """Runs that a list counts, and that a page number can reach; beyond them lists go on by cursor."""
-
-
-class NotBegun(Transient):
-    """A call certainly didn't reach the other side: it may be repeated."""
-
-
-class SecretsAway(NotBegun):
-    """A team's secrets can't be read now."""
-
-
-class ToolFailed(Exception):
-    """A tool or process was called, and failed or gave no answer; the text is its error."""
-
-
-class Tools(Protocol):
-    """The tools of robots."""
-
-    async def list(self, robot: Robot) -> Sequence[Tool]:
-        """The tools that this robot may use, of those of its servers that are configured here and answer; by name."""
-        ...
-
-    def problems(self, robot: Robot) -> Sequence[str]:
-        """Why servers that the robot names gave no tools at the last listing; for people."""
-        ...
-
-    async def call(
-        self, use: ToolUse, *, team: str, role: Role, robot: Robot | None = None, timeout: float | None = None
-    ) -> str:
-        """Call `use.tool` of `use.server` once, in the team's name (a built-in tool in the robot's) and its run's role;
-        returns its answer as text. Raises NotBegun, or ToolFailed, also for a server that isn't for this team."""
-        ...
-
-
-class Processes(Protocol):
-    """Processes of the teams, answered by programs on NATS."""
-
-    async def call(self, name: str, call: ProcessCall, *, timeout: float) -> str | None:
-        """Call it once; returns its answer as text (JSON if it is JSON), or None if it promises its result for later.
-        Raises NotBegun, or ToolFailed."""
-        ...
 
 
 class Robots(Protocol):

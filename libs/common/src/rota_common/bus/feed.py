@@ -39,9 +39,9 @@ BEHIND_S = 0.01
 """Seconds to wait for a server that doesn't have the winner's message yet."""
 
 IN_A_ROW = 8
-"""Facts of one subject that a replica stores one right after another before it pauses, if it isn't alone. Whoever lost
-a race needs two round trips to come back where the winner needs one, so it would go on losing while the winner's queue
-lasts."""
+"""Facts of one subject that a replica stores one right after another before it pauses, if it isn't alone. One that
+lost a race needs two round trips to come back where the winner needs one, so it would go on losing while the winner's
+queue lasts."""
 
 RIVAL_S = 60.0
 """Seconds after a lost race in which another replica is expected to publish, too."""

@@ -20,7 +20,7 @@ from delivery_center.adapters.mongo_targets import MongoTargets
 from delivery_center.adapters.team_documents import TEAM_DOCUMENTS
 from delivery_center.ports import Adapters, Channel, Files, Suppressions
 from delivery_center.settings import Settings
-from rota_common.bus.known_robots import KnownRobots
+from rota_common.runtime.followed_robots import followed_robots
 from rota_common.runtime.service import Service
 from rota_common.spans.httpx_receiver import receiver_of
 from rota_common.stores.attachments import Attachments
@@ -51,8 +51,6 @@ def real(settings: Settings, service: Service, environ: Mapping[str, str]) -> Ad
     counts = _prepared(service, MongoMailCounts(connection.database))
     notice_counts = _prepared(service, MongoMailCounts(connection.database, of="notice_counts"))
     files = Attachments(service.bus)
-    robots = KnownRobots(service.bus)
-    service.every(0, robots.keep_current, name="robots")
     client = webhook_client()
     service.on_stop(client.aclose)
     return Adapters(
@@ -61,7 +59,7 @@ def real(settings: Settings, service: Service, environ: Mapping[str, str]) -> Ad
         subscriptions=_prepared(service, MongoSubscriptions(connection.database)),
         suppressions=suppressions,
         feed_counts=MongoCounts(connection.database),
-        robots=robots,
+        robots=followed_robots(service),
         texts=Blobs(service.bus),
         files=files,
         channels={

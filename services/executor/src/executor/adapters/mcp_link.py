@@ -8,7 +8,7 @@ from mcp import types
 from executor.adapters.mcp_content import Keep, kept_text
 from executor.adapters.mcp_servers import Server
 from executor.adapters.mcp_session import OPEN_S, Session
-from executor.ports import NotBegun, SecretsAway, ToolFailed
+from executor.tool_ports import NotBegun, SecretsAway, ToolFailed
 from rota_common.errors import Permanent, Transient
 from rota_common.team_secrets import MissingTeamSecret
 from rota_contracts.messages.conversation import ToolUse

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from executor.adapters.mcp_content import ERROR_LIMIT, bounded, error_of
 from executor.adapters.mcp_http import Fault, fault_of, http_client
 from executor.adapters.mcp_servers import Http, Server, Stdio
-from executor.ports import NotBegun, ToolFailed
+from executor.tool_ports import NotBegun, ToolFailed
 from rota_contracts.messages.process import STEP_ID
 
 T = TypeVar("T")

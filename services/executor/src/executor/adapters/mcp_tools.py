@@ -15,7 +15,7 @@ from executor.agents.operator_files import allows
 from executor.domain.conversation import made_files
 from executor.domain.conversation.chat import Tool
 from executor.file_ports import Files
-from executor.ports import SecretsAway, ToolFailed
+from executor.tool_ports import SecretsAway, ToolFailed
 from rota_common.errors import Permanent, Transient
 from rota_common.team_secrets import TeamSecrets
 from rota_contracts.messages.conversation import ToolUse

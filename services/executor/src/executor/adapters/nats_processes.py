@@ -10,7 +10,7 @@ from nats.errors import (
 from nats.errors import Error as NatsError
 from nats.errors import TimeoutError as NatsTimeout
 
-from executor.ports import NotBegun, ToolFailed
+from executor.tool_ports import NotBegun, ToolFailed
 from rota_common.bus.connection import Bus
 from rota_contracts.catalog import process_subject
 from rota_contracts.envelope import MSG_ID

@@ -22,7 +22,7 @@ from executor.adapters.team_files import TeamFiles
 from executor.agents.connectors import REHEARSAL
 from executor.ports import Adapters
 from executor.settings import Settings
-from rota_common.bus.known_robots import KnownRobots
+from rota_common.runtime.followed_robots import followed_robots
 from rota_common.runtime.service import Service
 from rota_common.spans.httpx_receiver import receiver_of
 from rota_common.stores.attachments import Attachments
@@ -41,8 +41,6 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
     tools = McpTools(servers, secrets=secrets, files=files)
     keys = sorted({key for server in servers.values() for key in server.keys})
     budget = MongoBudget(mongo.database)
-    robots = KnownRobots(service.bus)
-    service.every(0, robots.keep_current, name="robots")
     for prepare in (runs.prepare, calls.prepare, budget.prepare):
         service.on_start(prepare)
     service.probe("mongo", mongo.ping)
@@ -58,7 +56,7 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
         blobs=Blobs(service.bus),
         files=files,
         pictures=HttpxPictures(web),
-        robots=robots,
+        robots=followed_robots(service),
         model=model,
         rehearsal=RehearsalModel(),
         tools=tools,

@@ -10,7 +10,7 @@ LONGEST_BYTES = 64 * 1024
 
 
 class ReleasedRuns:
-    """Runs as they were written, with the epoch of that write. Whoever writes one since raises its epoch, so a write
+    """Runs as they were written, with the epoch of that write. Each writer since raises its epoch, so a write
     under the remembered epoch proves that nothing but its inbox has changed, and that write returns the inbox."""
 
     def __init__(self) -> None:

@@ -17,11 +17,11 @@ from executor.domain.steps import BeginCalls, MakeCalls, id_of
 from executor.domain.tasks import tasks
 from executor.domain.tasks.promised_calls import callback_of
 from executor.file_ports import Blobs
-from executor.ports import NotBegun, Processes, ToolFailed, Tools
 from executor.steps.check_calls import CheckCalls
 from executor.steps.hook_chain import HookChain
 from executor.steps.keep_texts import keep_output
 from executor.steps.redacted_calls import KnownValues
+from executor.tool_ports import NotBegun, Processes, ToolFailed, Tools
 from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.callback import callback_path
 from rota_contracts.messages.conversation import ToolUse, Turn

@@ -8,8 +8,8 @@ from executor.domain.hooks.messages import UnusableReply
 from executor.domain.hooks.replies import changed
 from executor.domain.run import Run
 from executor.hook_port import Hook, HookFailed
-from executor.ports import Processes
 from executor.steps.process_hook import ProcessHook
+from executor.tool_ports import Processes
 from rota_common.runtime.logs import logger
 from rota_contracts.messages.execution import excerpt
 from rota_contracts.messages.hook import HookAction, HookCall, HookPoint, HookReply, OnFailure

@@ -10,7 +10,7 @@ from executor.domain.conversation.chat import BUILT_IN, Tool
 from executor.domain.conversation.found_tools import offered, uses_in
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent, RunTurn
-from executor.ports import Tools
+from executor.tool_ports import Tools
 
 
 async def tools_for(tools: Tools, run: Run, step: AskAgent | RunTurn, agent: Agent) -> Sequence[Tool]:

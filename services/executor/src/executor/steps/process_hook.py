@@ -5,7 +5,7 @@ from collections.abc import Collection
 from executor.domain.hooks.messages import UnusableReply
 from executor.domain.hooks.replies import parse_reply
 from executor.hook_port import HookFailed
-from executor.ports import NotBegun, Processes, ToolFailed
+from executor.tool_ports import NotBegun, Processes, ToolFailed
 from rota_common.errors import Permanent, Transient
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.hook import HookCall, HookPoint, HookReply, OnFailure

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from executor.domain.conversation.chat import Tool
 from executor.domain.outcomes import StepDelayed, StepFailed
-from executor.ports import NotBegun, Processes, ToolFailed, Tools
+from executor.tool_ports import NotBegun, Processes, ToolFailed, Tools
 from rota_common.errors import Permanent, Transient
 from rota_common.redaction import without_credentials
 from rota_contracts.messages.conversation import ToolUse

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from executor.domain.conversation.chat import Tool
-from executor.ports import ToolFailed
+from executor.tool_ports import ToolFailed
 from rota_contracts.messages.conversation import ToolUse
 
 

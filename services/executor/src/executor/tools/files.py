@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from executor.domain.conversation import made_files
 from executor.file_ports import Files
-from executor.ports import NotBegun, ToolFailed
+from executor.tool_ports import NotBegun, ToolFailed
 from executor.tools.registry import Call, Work
 from rota_common.bus.rpc import Ask
 from rota_common.errors import Permanent, Transient

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Self
 
 from executor.domain.conversation.chat import Tool
-from executor.ports import Tools
+from executor.tool_ports import Tools
 from executor.tools.arguments import Arguments
 from executor.tools.built_in import TOOLS
 from rota_contracts.robots.resources import BuiltInTool

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from executor.domain.conversation.chat import BUILT_IN, Tool
-from executor.ports import ToolFailed, Tools
+from executor.tool_ports import ToolFailed, Tools
 from executor.tools.arguments import Arguments
 from executor.tools.registry import Call, Registry
 from rota_contracts.messages.conversation import ToolUse

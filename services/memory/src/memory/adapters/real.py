@@ -9,7 +9,7 @@ from memory.adapters.team_documents import TEAM_DOCUMENTS
 from memory.adapters.wordllama_embedder import WordllamaEmbedder
 from memory.ports import Adapters
 from memory.settings import Settings
-from rota_common.bus.known_robots import KnownRobots
+from rota_common.runtime.followed_robots import followed_robots
 from rota_common.runtime.service import Service
 from rota_common.stores.mongo import Mongo
 from rota_common.stores.team_documents import MongoTeamDocuments
@@ -26,8 +26,6 @@ def real(settings: Settings, service: Service) -> Adapters:
     )
     entries, shared = QdrantEntries(qdrant), QdrantSharedEntries(qdrant)
     workspaces = MongoWorkspaces(mongo)
-    robots = KnownRobots(service.bus)
-    service.every(0, robots.keep_current, name="robots")
     for hook in (workspaces.prepare, embedder.load, qdrant.open, entries.prepare, shared.prepare):
         service.on_start(hook)
     service.probe("mongo", mongo.ping)
@@ -39,7 +37,7 @@ def real(settings: Settings, service: Service) -> Adapters:
         shared=shared,
         bases=MongoKnowledgeBases(mongo.database),
         workspaces=workspaces,
-        robots=robots,
+        robots=followed_robots(service),
         embedder=embedder,
         team_documents=MongoTeamDocuments(mongo.database, TEAM_DOCUMENTS),
     )

@@ -90,7 +90,7 @@ async def a_stack(
     nats_url: str,
     mongo_url: str,
     mongo_prefix: str,
-    runtime: Runtime,
+    runtime: Runtime | None = None,
     connector: str = "rehearsal",
     environ: Mapping[str, str] | None = None,
 ) -> AsyncIterator[StackWithMail]:
@@ -107,7 +107,7 @@ async def a_stack(
             allow_private_targets="127.0.0.0/8",
             environ=environ or {},
             secrets=ForEveryTeam(known),
-            runtime=runtime,
+            runtime=runtime or Runtime(),
         )
         async with stack:
             yield StackWithMail(stack, mails, known)

@@ -63,7 +63,7 @@ async def test_the_documentation_lists_every_route_with_its_key(empty: Gateway) 
     secured = {path for path, methods in paths.items() if all("security" in each for each in methods.values())}
     assert set(paths) - secured == {
         *("/v1/hooks/{team}/{source}", "/v1/callbacks/{callback_id}", "/v1/approvals/{token}"),
-        *("/asyncapi", "/schemas", "/schemas/{name}"),
+        *("/asyncapi", "/asyncapi/feed", "/schemas", "/schemas/{name}"),
     }
     body = paths["/v1/teams/{team}/robots"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert "robot_config" in body["properties"]

@@ -29,7 +29,7 @@ async def test_lessons_of_a_rehearsal_are_never_given_to_a_model() -> None:  # L
     async with rota.up("openai"):
         assert sources(await rota.run("e3", data={"company": "Globex"})) == []
         assert not [text for text in rota.read for lesson in taught.lessons if lesson.content in text]
-        assert sources(await rota.run("e4", data={"company": "Globex"})) == ["e3"]
+        assert sources(await rota.run("e4", data={"company": "Initech"})) == ["e3"]
         assert {lesson.execution_id: lesson.rehearsed for lesson in await rota.listed()} == {
             "e1": True,
             "e2": True,
@@ -109,6 +109,6 @@ async def test_one_lesson_is_forgotten_or_all_are() -> None:  # F15
         assert await rota.forget(ids=[one.id, "unknown"]) == 1
         run = await rota.run("e2", data={"company": "Globex"})
         assert [lesson.id for lesson in run.recalled] == [lesson.id for lesson in others]
-        assert await rota.forget() == len(others) + 2
+        assert await rota.forget() == len(others) + 1, "the second run has learnt the forgotten one again"
         assert await rota.listed() == []
         assert sources(await rota.run("e3", data={"company": "Globex"})) == []

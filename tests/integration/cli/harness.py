@@ -87,7 +87,7 @@ class Rota:
     def works(self, *words: str) -> str:
         """The output of a command that succeeds."""
         done = self.run(*words)
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == 0, done.stderr or done.stdout
         return done.stdout
 
     def json(self, *words: str) -> list[Any]:

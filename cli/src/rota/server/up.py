@@ -92,7 +92,7 @@ async def _up(options: UpOptions, folder: Path) -> None:
             stack.mongo_url,
             nats_config,
             model=options.model,
-            smtp_url=without_password(options.smtp_url),
+            smtp_url=without_password(options.smtp_url) if options.smtp_url else "",
         )
         _ready(options, folder, here, name, current=await save_own(here, name))
         try:

@@ -97,18 +97,15 @@ def _name(event: monitoring.CommandStartedEvent) -> str:
 
 
 def watch_the_bus(fuse: Fuse) -> None:
-    """Facts that are published and messages that are acknowledged: both are requests to the server."""
+    """Facts that are published, which are requests to the server, and messages that are acknowledged."""
     client: Any = Client
-    request = client.request
+    request, publish = client.request, client.publish
 
-    async def counted(self: Client, subject: str, *args: Any, **given: Any) -> Any:
+    async def counted_request(self: Client, subject: str, *args: Any, **given: Any) -> Any:
         tokens = subject.split(".")
-        if subject.startswith("$JS.ACK."):
-            what = f"ack {next(each for each in tokens if each.startswith('scheduler'))}"
-        elif subject.startswith("rota.v1.") and tokens[2] != "rpc":
-            what = f"publish {tokens[2]}.{tokens[3]}"
-        else:
+        if not subject.startswith("rota.v1.") or tokens[2] == "rpc":
             return await request(self, subject, *args, **given)
+        what = f"publish {tokens[2]}.{tokens[3]}"
         last = fuse.before(what)
         try:
             return await request(self, subject, *args, **given)
@@ -116,7 +113,22 @@ def watch_the_bus(fuse: Fuse) -> None:
             if last:
                 fuse.die(what)
 
-    client.request = counted
+    async def counted_publish(self: Client, subject: str, *args: Any, **given: Any) -> None:
+        what = "" if args else _acknowledgement(subject)  # a sign of life and a return have a payload
+        last = bool(what) and fuse.before(what)
+        await publish(self, subject, *args, **given)
+        if last:
+            await self.flush()  # it is at the server, or this was no death after it
+            fuse.die(what)
+
+    client.request, client.publish = counted_request, counted_publish
+
+
+def _acknowledgement(subject: str) -> str:
+    """Nothing, if it isn't one."""
+    if not subject.startswith("$JS.ACK."):
+        return ""
+    return f"ack {next(each for each in subject.split('.') if each.startswith('scheduler'))}"
 
 
 async def _live(settings: dict[str, Any], ready: Any) -> None:

@@ -67,7 +67,7 @@ def test_goals_are_made_from_the_role_the_duties_and_the_report() -> None:  # EX
     system_prompt, question = asked(at(Phase.GOALS, run=new_run("clock", robot=ROBOT)), Phase.GOALS)
     assert system_prompt.startswith("You are Sales Manager. Your job:\n- Track KPIs\n- Make reports")
     assert "Mind the tone." in system_prompt
-    assert 'name="report">\n## Summary\nquiet\n</material' in question
+    assert 'name="inspiration report">\n## Summary\nquiet\n</material' in question
     assert question.endswith("Make today's goals.")
 
 
@@ -218,7 +218,7 @@ def test_the_report_to_deliver_is_written_from_all_that_the_run_knows() -> None:
     parts = {
         "robot": "Sales Analyst" in head and "Never invent figures" in head,
         "trigger": '"company": "Globex"' in question,
-        "inspiration": 'name="report">\n## Summary\nquiet\n</material' in question,
+        "inspiration": 'name="inspiration report">\n## Summary\nquiet\n</material' in question,
         "goals": "<goals>\n## Goals\n1. Score it\n</goals>" in question,
         "tasks": "- Step 1: completed\n- Step 2: failed (no access to the archive)\n- Step 3: not begun" in question,
         "results": 'name="results">\n### Step 1\nfifteen leads\n</material' in question,

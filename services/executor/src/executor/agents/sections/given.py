@@ -27,7 +27,7 @@ def asked(run: Run, frame: Frame) -> str:
 
 def report(run: Run, frame: Frame) -> str:
     found = run.execution.inspiration
-    return frame.material("report", found.content if found else "")
+    return frame.material("inspiration report", found.content if found else "")
 
 
 def surroundings(run: Run, frame: Frame) -> str:

@@ -22,7 +22,9 @@ about them and never repeat them."""
 
 DUTY = """Do your duty for this event: {duty}.{rules}
 Answer with the whole result, for a reader who sees nothing else of this."""
-DUE = "What these duties want done now is a goal; the report only says what is known. Your duties are:\n\n{duties}"
+DUE = """What these duties want done now is a goal; the inspiration report only says what is known. Your duties are:
+
+{duties}"""
 KEPT = "\nIn your answer, keep these rules:\n{rules}\n"
 
 

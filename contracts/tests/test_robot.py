@@ -205,7 +205,7 @@ def test_the_agent_of_a_phase(written: dict[str, str], agent: str) -> None:
 # EX-26, CL-04
 def test_a_robot_may_use_the_agents_of_both_lists() -> None:
     config = definition(resources={"agents": ["lead-scorer"]}).robot_config
-    assert robot(agents=["data-enricher"], robot_config=config).allowed_agents() == {"data-enricher", "lead-scorer"}
+    assert robot(agents=["data-enricher"], robot_config=config).allowed_agents() == ["data-enricher", "lead-scorer"]
 
 
 # EX-26, CL-04

@@ -135,10 +135,13 @@ class EventSubscription(Part):
         self, source: str, event_type: str | None, data: Mapping[str, Json] | None = None, *, kind: str = "webhook"
     ) -> bool:
         """True if the event matches. `kind` is `webhook` or `database`; for `database` the type is the operation."""
+        holds = (condition.holds(data or {}) for condition in self.filter.conditions)
+        return self.covers(source, event_type, kind=kind) and all(holds)
+
+    def covers(self, source: str, event_type: str | None, *, kind: str = "webhook") -> bool:
+        """As `wants`, whatever the conditions are."""
         if self.type != kind or self.source_name != source:
             return False
         if kind == "webhook":
-            fits = any_matches(self.filter.event_types, event_type)
-        else:
-            fits = self.filter.trigger in (None, event_type)
-        return fits and all(condition.holds(data or {}) for condition in self.filter.conditions)
+            return any_matches(self.filter.event_types, event_type)
+        return self.filter.trigger in (None, event_type)

@@ -235,9 +235,9 @@ class Robot(RobotDefinition):
             raise ValueError("'working' is derived when a robot is read; store idle, paused, error or maintenance")
         return self
 
-    def allowed_agents(self) -> set[str]:
-        """The assistants that this robot may use."""
-        return {*self.agents, *self.robot_config.resources.agents}
+    def allowed_agents(self) -> list[str]:
+        """The assistants that this robot may use, in its owner's order."""
+        return list(dict.fromkeys([*self.agents, *self.robot_config.resources.agents]))
 
     def allowed_servers(self) -> dict[str, set[str]]:
         """MCP server → the tools of it this robot may use; an empty set means all."""

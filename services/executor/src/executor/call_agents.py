@@ -211,7 +211,7 @@ class CallAgents:
 def may_call(robot: Robot, agent_id: str) -> bool:
     """Its assistants, the agents of its phases, and those of the platform."""
     phases = {robot.phase_agent(name) for name in robot.robot_config.resources.phases}
-    return agent_id.startswith(PLATFORM) or agent_id in robot.allowed_agents() | phases
+    return agent_id.startswith(PLATFORM) or agent_id in {*robot.allowed_agents(), *phases}
 
 
 def _payer(request: CallAgent, run: Run | None, robot: Robot | None) -> Payer:

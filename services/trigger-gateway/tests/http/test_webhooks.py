@@ -87,6 +87,16 @@ async def test_an_event_without_subscribers_is_accepted_with_a_message(acme: Gat
     assert acme.triggers() == []
 
 
+async def test_an_event_that_meets_no_robots_conditions_is_accepted_and_says_so(acme: Gateway) -> None:
+    where = {"event_types": ["bid.*"], "conditions": [{"path": "amount", "op": "gt", "value": 50}]}
+    await acme.make_robot("bidder", events=[{"type": "webhook", "source": "leads", "filter": where}])
+    sent = [await acme.post({"type": "bid.new", "data": {"amount": each}}, event_id=f"e{each}") for each in (50, 51)]
+    assert [len(answer.json()["triggers"]) for answer in sent] == [0, 1]
+    assert sent[0].json()["message"] == (
+        "accepted, but its data doesn't meet the conditions of any robot for type bid.new: nothing will run"
+    )
+
+
 async def test_a_robot_without_a_filter_gets_events_without_a_type_whole(acme: Gateway) -> None:
     await acme.make_robot("all", events=[{"type": "webhook", "source": "leads"}])
     await acme.post({"name": "Ada", "data": 1})

@@ -14,7 +14,7 @@ from trigger_gateway.http.client_ip import client_ip
 from trigger_gateway.http.dependencies import use_cases_of
 from trigger_gateway.http.errors import ERRORS, TOO_MANY, ErrorAnswer
 from trigger_gateway.webhooks.answer_message import MessageReply
-from trigger_gateway.webhooks.inbound_event import InboundEvent, StartedRun
+from trigger_gateway.webhooks.inbound_event import StartedRun
 from trigger_gateway.webhooks.ingest_event import IngestResult
 from trigger_gateway.webhooks.receive_webhook import Post
 
@@ -155,14 +155,17 @@ def _accepted(received: IngestResult) -> dict[str, object]:
         "event_id": event.id,
         "triggers": [run_view(event.team, run) for run in received.runs],
         "status_url": event_url(event.team, event.source, event.id),
-        "message": _message(event, len(received.runs)),
+        "message": _message(received),
     }
 
 
-def _message(event: InboundEvent, count: int) -> str:
+def _message(received: IngestResult) -> str:
+    event, count = received.event, len(received.runs)
     if event.unwanted:
         return f"{event.unwanted}: nothing will run"
     if count:
         return f"stored for {count} robot{'s' if count > 1 else ''}"
     kind = f"type {event.type}" if event.type else "no type"
+    if received.covered:
+        return f"accepted, but its data doesn't meet the conditions of any robot for {kind}: nothing will run"
     return f"accepted, but no robot of the team subscribes to source {event.source} with {kind}: nothing will run"

@@ -78,6 +78,10 @@ class Subscriber:
     def wants(self, source: str, event_type: str | None, data: Mapping[str, Any], *, kind: str = "webhook") -> bool:
         return any(each.wants(source, event_type, data, kind=kind) for each in self.subscriptions)
 
+    def covers(self, source: str, event_type: str | None, *, kind: str = "webhook") -> bool:
+        """As `wants`, whatever its conditions are."""
+        return any(each.covers(source, event_type, kind=kind) for each in self.subscriptions)
+
 
 def webhook_sources(robot: Robot) -> list[str]:
     """The webhooks that a robot subscribes to, by which its record is found."""

@@ -49,7 +49,7 @@ class Resources:
 
 def assistants(robot: Robot) -> list[str]:
     """The assistants this robot may use; one without any does its tasks itself."""
-    return sorted(robot.allowed_agents()) or [robot.phase_agent("run")]
+    return robot.allowed_agents() or [robot.phase_agent("run")]
 
 
 def resources(robot: Robot, tools: Sequence[Tool] | None) -> Resources:

@@ -143,7 +143,7 @@ def test_an_ambiguous_assistant_is_refused_with_the_names(subtests: pytest.Subte
         with subtests.test(asked=asked):
             reason = f"task task-1 names {asked or ''!r}, which this robot doesn't have"
             assert (
-                refused(raw(asked)) == f"{reason}: it has assistant experts.lead-scorer, assistant experts.text-writer"
+                refused(raw(asked)) == f"{reason}: it has assistant experts.text-writer, assistant experts.lead-scorer"
             )
 
 

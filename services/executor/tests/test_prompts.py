@@ -115,7 +115,7 @@ def test_the_due_instant_is_shown_with_its_own_offset() -> None:  # EX-11
 
 def test_the_planner_sees_the_goals_and_the_executors() -> None:  # EX-26
     system_prompt, question = asked(at(Phase.TASKS, run=new_run(robot=ROBOT)), Phase.TASKS)
-    assert "- experts.scorer\n- experts.writer" in system_prompt
+    assert "- experts.writer\n- experts.scorer" in system_prompt
     assert "<goals>\n## Goals\n1. Score it\n</goals>" in question
 
 

@@ -17,7 +17,7 @@ from rota_contracts.messages.trigger import TriggerType
 from rota_contracts.robots.robot import Robot
 
 HAS = (
-    "it has assistant experts.scorer, assistant experts.writer, mcp crm.lookup, mcp crm.note, "
+    "it has assistant experts.writer, assistant experts.scorer, mcp crm.lookup, mcp crm.note, "
     "mcp ark.image.text2img.draw, process crm.pay, process crm.ping"
 )
 

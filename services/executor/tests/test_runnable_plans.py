@@ -106,12 +106,12 @@ def test_an_unknown_executor_is_asked_again_once_and_then_mended(unknown: dict[s
     run = planning()
     first = said(run, a_raw(**unknown))
     assert isinstance(first, Unusable)
-    assert "experts.scorer" in first.reason  # it names what there is
+    assert "experts.writer, assistant experts.scorer" in first.reason  # it names what there is
     second = said(asked_again(run), a_raw(**unknown))
     assert isinstance(second, Planned)
-    assert second.tasks[0].executor_id == "experts.scorer"
+    assert second.tasks[0].executor_id == "experts.writer"
     (note,) = second.notes
-    assert "given to assistant experts.scorer: task t names" in note
+    assert "given to assistant experts.writer: task t names" in note
     assert (
         advance_until(lifecycle.apply(asked_again(run), second, now=NOON))[0].execution.status is ExecStatus.COMPLETED
     )
@@ -125,7 +125,7 @@ def test_arguments_that_do_not_fit_are_asked_again_once_and_then_left_to_an_assi
     second = said(asked_again(run), wrong)
     assert isinstance(second, Planned)
     (task,) = second.tasks
-    assert (task.executor_type, task.executor_id, task.args) == ("assistant", "experts.scorer", [{"limit": "ten"}])
+    assert (task.executor_type, task.executor_id, task.args) == ("assistant", "experts.writer", [{"limit": "ten"}])
     right = said(run, a_raw(**LOOK_UP, args=[{"name": "Globex", "limit": 3, "order": "new"}]))
     assert isinstance(right, Planned)
     assert right.notes == []

@@ -65,7 +65,7 @@ class IngestEvent:
             raise Conflict("event_id_reused", text)
         if first.logged:
             self.log.repeated(replace(first.entry.event, received_at=event.received_at))
-        covered = not first.entry.runs and any(robot.covers(event.source, event.type, kind=event.kind) for robot in route.subscribers)
+        covered = any(robot.covers(event.source, event.type, kind=event.kind) for robot in route.subscribers)
         return IngestResult(first.entry.event, tuple(first.entry.runs), first.repeated, covered)
 
     async def _ingest(self, event: InboundEvent, digest: str, route: Route, trace: str) -> _Ingested:

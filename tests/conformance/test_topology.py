@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,8 +24,7 @@ async def built(tmp_path: Path) -> AsyncIterator[dict[str, Service]]:
 
 
 def answered(service: Service) -> list[str]:
-    subscribers: list[Any] = list(service.bus.broker.subscribers)
-    return [subscriber.subject.template for subscriber in subscribers]
+    return [each.subject for each in service.bus.answering]
 
 
 async def test_there_is_a_service_for_every_name_of_the_catalog(built: dict[str, Service]) -> None:

@@ -129,3 +129,18 @@ async def test_a_request_being_handled_is_answered_before_a_service_stops(shared
         go.set()
         assert (await asking).trigger_id == "t1"
         await stopping
+
+
+async def test_no_request_is_lost_while_a_replica_stops(shared_nats: EmbeddedServer) -> None:
+    """What the server sends it before it knows of the stop is answered all the same."""
+    async with asked(shared_nats.url, echo) as service:
+        router = Router()
+        router.answer(READ_TRIGGER, echo)
+        leaving = Service("scheduler", shared_nats.url)
+        leaving.include(router)
+        await leaving.start()
+        await leaving.started.wait()
+        asking = [asyncio.create_task(service.ask(READ_TRIGGER, QUESTION)) for _ in range(300)]
+        await asking[0]
+        await leaving.stop(10)
+        assert len(await asyncio.gather(*asking)) == 300

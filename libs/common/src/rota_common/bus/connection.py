@@ -1,4 +1,4 @@
-"""The connection to NATS: FastStream's broker, with settings for reliability."""
+"""The connection to NATS: FastStream makes it, with settings for reliability."""
 
 import asyncio
 import contextlib
@@ -12,6 +12,7 @@ from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 
+from rota_common.bus.answering import Answerer, Answering
 from rota_common.bus.barrier import barrier
 from rota_common.bus.standing_pull import Pull, StandingPull, Take, Wake
 from rota_common.nats_admin.permissions import inbox
@@ -52,7 +53,7 @@ def _security(nkey_file: str, ca_file: str) -> NatsSecurity | None:
 
 
 class Bus:
-    """The connection of a service. `broker` responds to requests; `jetstream` carries facts.
+    """The connection of a service. `answer` responds to requests, `pull` and `jetstream` carry facts.
 
     `nkey_file` holds the service's seed, for a server that enforces the catalog's permissions; `ca_file` the authority
     of the server's certificate.
@@ -77,25 +78,30 @@ class Bus:
         self._client: Client | None = None
         self._jetstream: JetStreamContext | None = None
         self._wakes: set[Wake] = set()
+        self.answering: list[Answering] = []
         logging.getLogger("nats.aio.client").setLevel(logging.CRITICAL)
 
     async def connect(self) -> None:
         self._client = await self.broker.connect()
         self._jetstream = self.client.jetstream(timeout=5)
 
+    def answer(self, subject: str, answerer: Answerer, *, queue: str, workers: int) -> None:
+        """Respond to requests from `listen` on; all connections of one `queue` share them."""
+        self.answering.append(Answering(subject, answerer, queue=queue, workers=workers))
+
     async def listen(self) -> None:
-        """Start the broker's subscribers, which respond to requests."""
-        await self.broker.start()
+        """Start to respond to requests."""
+        for each in self.answering:
+            await each.open(self.client)
         await barrier(self.client)  # or the first request could be faster than the subscription
 
     async def stop(self) -> None:
-        """Finish the requests being handled, then close. Not `broker.stop()`: it drains, and that waits for pull
-        subscriptions that have nothing to drain."""
+        """Answer the requests that came, then close. Not `broker.stop()`: it drains, and that loses messages."""
         if self._client is None:
             return
-        with contextlib.suppress(NatsError, TimeoutError):  # the server may be down: nothing to flush to then
-            await asyncio.wait_for(asyncio.gather(*(s.stop() for s in self.broker.subscribers)), GRACE_S)
-            await barrier(self._client, timeout=2)  # no acknowledgement is left behind
+        await asyncio.gather(*(each.close(GRACE_S) for each in self.answering))
+        with contextlib.suppress(NatsError):  # the server may be down: nothing to flush to then
+            await barrier(self._client, timeout=2)  # no answer or acknowledgement is left behind
         with contextlib.suppress(NatsError, OSError):  # or the connection breaks while it is closed
             await self._client.close()
 

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from faststream.nats import NatsMessage, NatsResponse
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
@@ -13,6 +12,7 @@ from nats.errors import TimeoutError as NatsTimeout
 from pydantic import ValidationError
 
 from rota_common.bus import long_answers
+from rota_common.bus.answering import Answer
 from rota_common.bus.connection import Bus
 from rota_common.bus.long_answers import MORE, PARTS, LongAnswers
 from rota_common.bus.publishing import NotInCatalog, check_size, room
@@ -154,9 +154,9 @@ def respond(bus: Bus, service: str, responder: Responder, outages: tuple[type[Ex
     log = logger(service=service, question=question.name)
     passing: tuple[type[Exception], ...] = (Transient, NatsError, *outages)
 
-    async def answer(message: NatsMessage) -> NatsResponse:
+    async def answer(message: Msg) -> Answer:
         try:
-            request = _request(question, message.body)
+            request = _request(question, message.data)
             reply, error = (await responder.handle(request)).model_dump_json().encode(), None
             long_answers.check_answer(bus, f"the answer to {question.subject}", reply)
         except (Permanent, ValidationError) as refusal:
@@ -171,19 +171,19 @@ def respond(bus: Bus, service: str, responder: Responder, outages: tuple[type[Ex
         metrics.QUESTIONS.labels(service, question.name, error or "answered").inc()
         if error is None and len(reply) > room(bus):
             return await _in_parts(bus, question, message, reply)
-        return NatsResponse(reply, headers={ERROR: error} if error else {})
+        return Answer(reply, {ERROR: error} if error else {})
 
-    bus.broker.subscriber(question.subject, queue=service, max_workers=responder.workers)(answer)
+    bus.answer(question.subject, answer, queue=service, workers=responder.workers)
 
 
-async def _in_parts(bus: Bus, question: Question[Any, Any], message: NatsMessage, reply: bytes) -> NatsResponse:
+async def _in_parts(bus: Bus, question: Question[Any, Any], message: Msg, reply: bytes) -> Answer:
     """The last part, when all others are sent; or a refusal for one who asks for the first time, or is of a version
     that takes no parts."""
-    if PARTS not in message.headers:
+    if PARTS not in (message.headers or {}):
         text = f"the answer to {question.subject} has {len(reply)} bytes, more than a message may have"
-        return NatsResponse(text.encode(), headers={ERROR: PERMANENT, PARTS: MORE})
+        return Answer(text.encode(), {ERROR: PERMANENT, PARTS: MORE})
     *parts, last = long_answers.split(bus, reply)
     headers = {PARTS: str(len(parts) + 1)}
     for part in parts:
-        await bus.client.publish(message.reply_to, part, headers=headers)
-    return NatsResponse(last, headers=headers)
+        await bus.client.publish(message.reply, part, headers=headers)
+    return Answer(last, headers)

@@ -6,7 +6,6 @@ number of messages that may still come is known to be none.
 """
 
 import asyncio
-import contextlib
 import json
 from collections.abc import Awaitable, Callable
 from typing import Protocol
@@ -16,7 +15,7 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 
-from rota_common.bus.barrier import barrier
+from rota_common.bus.barrier import leave
 from rota_contracts.streams import Consumer
 
 Take = Callable[[Msg], Awaitable[None]]
@@ -85,16 +84,8 @@ class StandingPull:
         await self._client.publish(self._request, json.dumps(request).encode(), reply=self._inbox)
 
     async def close(self) -> None:
-        if self._messages is None:
-            return
-        with contextlib.suppress(NatsError, OSError, TimeoutError):
-            if self._client.is_connected:
-                # Not `drain`: its PING may overtake its UNSUB (2.16), and what the server sends between is dropped.
-                await self._client._send_unsubscribe(self._messages._id)
-                await barrier(self._client, timeout=CLOSE_S)
-                await asyncio.wait_for(self._messages._pending_queue.join(), CLOSE_S)
-        with contextlib.suppress(NatsError, OSError):
-            await self._messages.unsubscribe()
+        if self._messages is not None:
+            await leave(self._client, self._messages, timeout=CLOSE_S)
 
     async def _received(self, message: Msg) -> None:
         if message.reply:  # where to acknowledge it: what has none is a word about the request

@@ -19,9 +19,7 @@ async def crash(service: Service) -> None:
     tasks = [*service._tasks, *(task for worker in service._workers for task in worker._running)]
     await _cancel(tasks, again=0.1)
     await asyncio.gather(*tasks, return_exceptions=True)
-    subscribers: list[Any] = list(service.bus.broker.subscribers)
-    for subscriber in subscribers:
-        subscriber.subscription = None  # the connection is closed: unsubscribing would fail
-        await subscriber.stop()
+    for answering in service.bus.answering:
+        await answering.abandon()
     with contextlib.suppress(OSError):  # its server may have gone before
         await client.close()

@@ -82,7 +82,7 @@ class InMemoryBus:
         """Answer `question` in place of its service."""
         connection = self.connection(question.answered_by)
         respond(connection, question.answered_by, Responder(question, handler), ())
-        for responder in connection.answers:
+        for responder in connection.answering:
             responder.open()
 
     def serve(self, subject: str, handler: Callback) -> None:
@@ -163,18 +163,21 @@ class InMemoryConnection:
 
     bus: InMemoryBus
     name: str
-    answers: list["_Responder"] = field(default_factory=list)
+    answering: list["_Answering"] = field(default_factory=list)
 
     async def connect(self) -> None:
         self.bus.check()
 
     async def listen(self) -> None:
-        for responder in self.answers:
-            responder.open()
+        for each in self.answering:
+            each.open()
 
     async def stop(self) -> None:
-        for responder in self.answers:
-            await responder.stop()
+        for each in self.answering:
+            each.close()
+
+    def answer(self, subject: str, answerer: Respond, *, queue: str, workers: int) -> None:
+        self.answering.append(_Answering(self.bus, subject, answerer))
 
     async def pull(self, consumer: Consumer, take: Take, _: Any) -> Any:
         self.bus.check()
@@ -192,13 +195,9 @@ class InMemoryConnection:
     def jetstream(self) -> InMemoryJetStream:
         return InMemoryJetStream(self.bus, self.name)
 
-    @property
-    def broker(self) -> "_Broker":
-        return _Broker(self)
-
 
 @dataclass
-class _Responder:
+class _Answering:
     """A handler of requests; open while its service listens."""
 
     bus: InMemoryBus
@@ -208,25 +207,9 @@ class _Responder:
     def open(self) -> None:
         self.bus.responders[self.subject].append(self.handler)
 
-    async def stop(self) -> None:
+    def close(self) -> None:
         if self.handler in self.bus.responders[self.subject]:
             self.bus.responders[self.subject].remove(self.handler)
-
-
-@dataclass(frozen=True)
-class _Broker:
-    connection: InMemoryConnection
-
-    def subscriber(self, subject: str, *, queue: str, max_workers: int) -> Callable[[Respond], Respond]:
-        def register(handler: Respond) -> Respond:
-            self.connection.answers.append(_Responder(self.connection.bus, subject, handler))
-            return handler
-
-        return register
-
-    @property
-    def subscribers(self) -> list[_Responder]:
-        return self.connection.answers
 
 
 @dataclass(frozen=True)
@@ -269,8 +252,8 @@ class _Client:
     async def _reply(self, subject: str, payload: bytes, headers: dict[str, str], *, to: str = "") -> InMemoryMessage:
         if responders := self.bus.responders[subject]:
             responders.append(responders.pop(0))  # the replicas take turns
-            answer = await responders[-1](SimpleNamespace(body=payload, headers=headers, reply_to=to))
-            return InMemoryMessage(subject, answer.body, dict(answer.headers or {}))
+            answer = await responders[-1](SimpleNamespace(data=payload, headers=headers, reply=to))
+            return InMemoryMessage(subject, answer.data, dict(answer.headers))
         reply: asyncio.Future[InMemoryMessage] = asyncio.get_running_loop().create_future()
         for pattern, callback in self.bus.subscriptions.values():
             if matches(pattern, subject):

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections import defaultdict
 
 import pytest
 
@@ -125,12 +126,15 @@ def test_watching_shows_a_run_from_trigger_to_end(rota: Rota) -> None:
         # As programs: they start no sooner than the one that watches, which sees the second run from its beginning.
         rota.program("trigger", "quiet", "--message", "Watch this", "--wait")
         rota.program("trigger", "quiet", "--message", "Watch this too", "--wait")
-        types = set()
+        types = defaultdict[str, set[str]](set)
         for line in watch.stdout:
-            types.add(json.loads(line)["type"])
-            if "rota.v1.execution.finished" in types:
+            event = json.loads(line)
+            data = event["data"]
+            run = types[data.get("execution_id") or data.get("context", {}).get("execution_id", "")]
+            run.add(event["type"])
+            if {"rota.v1.execution.started", "rota.v1.execution.finished"} <= run:
                 break
-        assert "rota.v1.delivery.completed" in types
+        assert "rota.v1.delivery.completed" in run
     finally:
         watch.terminate()
         watch.communicate(timeout=30)

@@ -9,6 +9,9 @@ from typing import Literal
 import uvicorn
 from starlette.types import ASGIApp
 
+KEEP_ALIVE_S = 75
+"""Longer than a load balancer or a client keeps an idle connection, so that they close first."""
+
 
 class _Guest(uvicorn.Server):
     """A server inside another process: it sets `listening`, and leaves signals to its host."""
@@ -40,6 +43,7 @@ async def serve(
         log_config=None,
         access_log=False,
         proxy_headers=False,
+        timeout_keep_alive=KEEP_ALIVE_S,
         lifespan=lifespan,
         timeout_graceful_shutdown=close_timeout,
     )

@@ -18,9 +18,6 @@ from rota_common.runtime import embedded_http, logs
 from rota_common.runtime.service import Service
 from rota_common.runtime.settings import ServiceSettings
 
-KEEP_ALIVE_S = 75
-"""Longer than a load balancer keeps an idle connection, so that the load balancer closes first."""
-
 
 @dataclass(frozen=True)
 class App:
@@ -93,6 +90,6 @@ def serve(app: App, settings: ServiceSettings) -> None:
         log_config=None,
         access_log=False,
         proxy_headers=False,  # uvicorn trusts any peer on loopback; the gateway checks ROTA_TRUSTED_PROXIES
-        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_keep_alive=embedded_http.KEEP_ALIVE_S,
         limit_concurrency=settings.http_at_once or None,
     )

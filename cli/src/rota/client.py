@@ -14,8 +14,6 @@ from rota.errors import CliError
 
 Json = dict[str, Any]
 TIMEOUT_S = 15.0
-KEPT_FOR_S = 2.0
-"""An idle connection; servers and proxies keep theirs for 5 s at the least, and one is never used as it is closed."""
 REPLAY_TIMEOUT_S = 45.0
 PAGE_SIZE = 100
 DROPPED = "rota.dropped"
@@ -38,12 +36,7 @@ class Api:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         # A proxy from the environment is not for loopback.
         self._http = httpx.AsyncClient(
-            base_url=url,
-            headers=headers,
-            timeout=TIMEOUT_S,
-            limits=httpx.Limits(keepalive_expiry=KEPT_FOR_S),
-            transport=transport,
-            trust_env=not is_loopback(url),
+            base_url=url, headers=headers, timeout=TIMEOUT_S, transport=transport, trust_env=not is_loopback(url)
         )
 
     async def __aenter__(self) -> Self:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
+from rota_common.bus.barrier import barrier
 from rota_common.bus.router import Router
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime.embedded_servers import EmbeddedServer
@@ -144,3 +145,32 @@ async def test_no_request_is_lost_while_a_replica_stops(shared_nats: EmbeddedSer
         await asking[0]
         await leaving.stop(10)
         assert len(await asyncio.gather(*asking)) == 300
+
+
+async def test_a_stop_that_can_not_wait_ends_what_is_answered_and_begins_nothing_more(
+    shared_nats: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rota_common.bus.connection.GRACE_S", 0.5)
+    began = list[str]()
+
+    async def never(question: ReadTrigger) -> TriggerReply:
+        began.append(question.trigger_id)
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    router, leaving = Router(), Service("scheduler", shared_nats.url)
+    router.answer(READ_TRIGGER, never, workers=1)
+    leaving.include(router)
+    caller = Service("trigger-gateway", shared_nats.url)
+    async with running(caller):
+        await leaving.start()
+        await leaving.started.wait()
+        asking = [asyncio.create_task(caller.ask(READ_TRIGGER, QUESTION)) for _ in range(3)]
+        await barrier(caller.bus.client)
+        while not began:
+            await asyncio.sleep(0.01)
+        await barrier(leaving.bus.client)  # the others have come, too, and wait
+        await leaving.stop(1)
+        results = await asyncio.gather(*asking, return_exceptions=True)
+    assert all(isinstance(each, Transient) for each in results), results
+    assert began == ["t1"]

@@ -13,6 +13,7 @@ from nats.errors import Error as NatsError
 from rota_common.bus.barrier import leave
 
 LEAVE_S = 10
+"""A server that doesn't answer keeps a stop no longer than this from those who still wait for an answer."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Answering:
         self._free = asyncio.Semaphore(workers)
         self._running: set[asyncio.Task[None]] = set()
         self._requests: Subscription | None = None
+        self._abandoned = False
         self._client: Client
 
     async def open(self, client: Client) -> None:
@@ -52,13 +54,17 @@ class Answering:
         await self.abandon()
 
     async def abandon(self) -> None:
-        """End what is being answered."""
+        """End what is being answered; what waits for its turn never begins."""
+        self._abandoned = True
         for task in self._running:
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
 
     async def _received(self, message: Msg) -> None:
         await self._free.acquire()
+        if self._abandoned:
+            self._free.release()
+            return
         task = asyncio.create_task(self._answer(message))
         self._running.add(task)
         task.add_done_callback(self._done)

@@ -52,13 +52,14 @@ async def post(system: System, data: dict[str, Any]) -> tuple[int, dict[str, Any
         return error.status, {}
 
 
-async def completed(system: System, answers: list[dict[str, Any]]) -> int:
-    """How many of these runs completed; each `TOGETHER` of them have their own time."""
-    started = [trigger for answer in answers for trigger in answer["triggers"]]
+async def completed(answers: Sequence[tuple[System, dict[str, Any]]]) -> int:
+    """How many of these teams' runs completed; each `TOGETHER` of them have their own time."""
+    started = [(system, trigger) for system, answer in answers for trigger in answer["triggers"]]
     assert len(started) == len(answers)
     ended = list[Execution]()
     for first in range(0, len(started), TOGETHER):
-        ended += await asyncio.gather(*(system.ended(each) for each in started[first : first + TOGETHER]))
+        some = started[first : first + TOGETHER]
+        ended += await asyncio.gather(*(system.ended(trigger) for system, trigger in some))
     return sum(each.status is ExecStatus.COMPLETED for each in ended)
 
 
@@ -87,7 +88,7 @@ async def test_webhooks_that_can_not_be_kept_are_refused_and_those_beside_them_r
                 refused.append(status)
                 accepted.append(answer)
         assert set(refused) == {422}
-        assert await completed(beta, accepted) == len(refused) == 81
+        assert await completed([(beta, answer) for answer in accepted]) == len(refused) == 81
         assert await beta.admin.dead() == []
 
 
@@ -125,7 +126,7 @@ async def test_a_flood_at_small_limits_is_refused_in_part_and_what_was_accepted_
         assert set(refused) <= {429, 503}
         assert refused, len(accepted)
         assert accepted
-        assert await completed(gamma, accepted) == len(accepted)
+        assert await completed([(gamma, answer) for answer in accepted]) == len(accepted)
         async with asyncio.timeout(PATIENCE_S):
             while (await post(gamma, LARGE))[0] != 202:  # the door is open again
                 await asyncio.sleep(0.5)
@@ -218,8 +219,7 @@ async def test_teams_that_fill_the_bus_together_get_a_503_and_what_was_accepted_
                 assert (await team.api.executions({}))["total"] == 0
                 again = (await senders.send(team, message_id)).answer
                 assert (again.status_code, again.json().get("triggers")) == (200, answer.json()["triggers"])
-        ended = await asyncio.gather(*(completed(each.by, [each.answer.json()]) for each in accepted))
-        assert sum(ended) == len(accepted) >= TEAMS
+        assert await completed([(each.by, each.answer.json()) for each in accepted]) == len(accepted) >= TEAMS
         async with asyncio.timeout(PATIENCE_S):
             while (await senders.send(teams[0])).answer.status_code != 202:  # the door is open again
                 await asyncio.sleep(0.5)

@@ -25,7 +25,7 @@ Key = tuple[str, str, str]
 @dataclass(frozen=True)
 class IngestResult:
     """An event and the runs that it started: the same for every repeat of the event. `covered`: robots subscribe to
-    such events, if with conditions."""
+    such events, although none started a run."""
 
     event: InboundEvent
     runs: tuple[StartedRun, ...] = ()
@@ -65,8 +65,9 @@ class IngestEvent:
             raise Conflict("event_id_reused", text)
         if first.logged:
             self.log.repeated(replace(first.entry.event, received_at=event.received_at))
-        covered = any(robot.covers(event.source, event.type, kind=event.kind) for robot in route.subscribers)
-        return IngestResult(first.entry.event, tuple(first.entry.runs), first.repeated, covered)
+        runs = tuple(first.entry.runs)
+        covered = not runs and any(each.covers(event.source, event.type, kind=event.kind) for each in route.subscribers)
+        return IngestResult(first.entry.event, runs, first.repeated, covered)
 
     async def _ingest(self, event: InboundEvent, digest: str, route: Route, trace: str) -> _Ingested:
         if entry := await self.log.recall(event.team, event.source, event.id):

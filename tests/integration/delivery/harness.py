@@ -85,6 +85,7 @@ class Harness(ABC):
         self.settings = FAST | {"mail_senders": {"*": ["acme.example"]}} | settings
         self.permission: Callable[[MayDeliver], Awaitable[DeliveryPermission]] = allow
         self.asked: list[str] = []
+        self.rev = 0
 
     @abstractmethod
     async def start(self, **settings: Any) -> Service:
@@ -121,15 +122,24 @@ class Harness(ABC):
     async def delete_robot(self) -> None: ...
 
     async def robot(self, delivery: dict[str, Any] | None = None, **fields: Any) -> None:
-        """Store a robot, as the gateway does."""
+        """Store a robot, as the gateway does: each time at the next revision."""
+        self.rev += 1
         config = {"identity": {"role": "analyst"}, "delivery": delivery or {}}
-        given = {"team_id": self.team, "member_id": "ann", "display_name": "Ann", "robot_email": "ann@acme.example"}
+        given = {
+            "rev": self.rev,
+            "team_id": self.team,
+            "member_id": "ann",
+            "display_name": "Ann",
+            "robot_email": "ann@acme.example",
+        }
         await self.put_robot(Robot.model_validate(given | {"robot_config": config} | fields))
 
     async def request(self, request_id: str = "r1", *, again: int = 0, **fields: Any) -> None:
+        """Ask for a delivery, as an executor does: its run knows the robot's revision."""
         context = {"team_id": self.team, "member_id": "ann", "execution_id": "e1", "trigger_type": "event"}
         content = {"summary": "15 new leads.", "body": {"inline": "# Leads\n\n- one"}}
         given = {"team_id": self.team, "member_id": "ann", "request_id": request_id, "content": content}
+        given["robot_rev"] = self.rev or None
         await self.publish_request(
             DeliveryRequestedV1.model_validate(given | {"context": context} | fields), again=again
         )
@@ -139,7 +149,7 @@ class Harness(ABC):
         return ControlGivenV1.model_validate({"team_id": self.team, "member_id": "_all_"} | given)
 
     def deletion(self) -> RobotDeletedV1:
-        return RobotDeletedV1(team_id=self.team, member_id="ann", rev=2)
+        return RobotDeletedV1(team_id=self.team, member_id="ann", rev=self.rev + 1)
 
     async def may_deliver(self, question: MayDeliver) -> DeliveryPermission:
         self.asked.append(question.execution_id)

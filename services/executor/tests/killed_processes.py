@@ -66,7 +66,9 @@ class Process:
         publisher = EventPublisher(publish=publish, blobs=blobs, clock=world.clock)
         models = Models(connectors=world.connectors, real=model, rehearsal=model)
         ask: Any = world.ask
-        toolset = Toolset(tools, ScriptedProcesses())
+        processes: Any = Port(ScriptedProcesses(), self, frozenset())
+        processes.call = partial(self.effect, "call", world.process)
+        toolset = Toolset(tools, processes)
         run_step = StepRunner(
             models=models,
             agents=AGENTS,
@@ -77,7 +79,7 @@ class Process:
             show_media=ShowMedia(files=world.files, web=ScriptedPictures()),
             compact=CompactConversation(models=models, blobs=blobs),
             publish_piece=publisher.answer_piece,
-            calls=CallRunner(blobs=blobs, real=toolset, recording=toolset),
+            calls=CallRunner(blobs=blobs, real=toolset, recording=toolset, new_callback=lambda: "its callback"),
         )
         self.worker = RunWorker(
             runs=runs,

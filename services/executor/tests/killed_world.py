@@ -33,6 +33,7 @@ from rota_contracts.messages.goal_merge import WaitingPage
 from rota_contracts.messages.learning import LessonType
 from rota_contracts.messages.memory import MemoryEntry, RecalledEntry, RecallReply
 from rota_contracts.messages.plan import PlanPage
+from rota_contracts.messages.process import ProcessCall
 from rota_contracts.messages.replay import ReplayExecution
 from rota_contracts.messages.validation import RulesReply, ValidationResult
 from rota_contracts.robots.robot import Robot
@@ -160,14 +161,22 @@ class World:
         role: Role = Role.OWNER,
         timeout: float | None = None,
     ) -> str:
-        run = await self.run()
-        stored = [each.status for each in uses_of(run) if each.step_id == use.step_id]
-        if stored != [ToolStatus.STARTED]:
-            self.offences.append(f"{use.name} is called while it is stored as {stored}")
-        if not use.idempotent and any(use.step_id == other.step_id for other in self.called):
-            self.offences.append(f"{use.name} is called again")
-        self.called.append(use)
+        await self._called(use.step_id)
         return await self.shape.tools(self, use)
+
+    async def process(self, name: str, call: ProcessCall, *, timeout: float) -> str:
+        await self._called(call.step_id)
+        return f"{name} answered {call.args}"
+
+    async def _called(self, step_id: str) -> None:
+        """A call is made once it is stored, and after those before it have their results stored."""
+        uses = uses_of(await self.run())
+        stored = [each for each in uses if each.step_id == step_id]
+        if [each.status for each in stored] != [ToolStatus.STARTED]:
+            self.offences.append(f"{step_id} is called while it is stored as {stored}")
+        if any(each.step_id == step_id and not each.idempotent for each in self.called):
+            self.offences.append(f"{stored[0].name} is called again")
+        self.called += stored
 
     async def ask(self, question: Any, request: Any, **_: Any) -> Any:
         match question.name:

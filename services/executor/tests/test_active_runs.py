@@ -132,9 +132,9 @@ async def test_a_pause_takes_effect_after_the_current_step() -> None:  # DEC-16
     held.go.set()
     await asyncio.wait_for(working, 5)
     run = await harness.run()
-    assert (run.execution.status, harness.steps[-1], harness.published.facts[-1]) == (
+    assert (run.execution.status, harness.steps[-2:], harness.published.facts[-1]) == (
         ExecStatus.PAUSED,
-        "RunTurn",
+        ["RunTurn", "CheckRules"],  # without a rule, nobody is asked
         "parked 1",
     )
     await harness.signal("resume")

@@ -27,6 +27,12 @@ ASKS = calls(("ask_person", {"question": "Which Globex: the German or the French
 BOTH = calls(("crm__lookup", {}), ("crm__note", {"text": "x"}), text="Both.")
 TWICE = calls(("crm__lookup", {"n": 1}), ("crm__lookup", {"n": 2}))
 AGAIN = BAD.model_copy(update={"need_reply": True, "reply_content": "Give figures."})
+PAYMENTS = [
+    {"id": f"t{number}", "description": "Pay", "executor_type": "process", "executor_id": name, **rules}
+    for number, (name, rules) in enumerate(
+        [("crm.ping", {}), ("crm.pay", {}), ("crm.pay", {"validation_rules": ["must contain 'answered'"]})], 1
+    )
+]
 
 
 def plan(*names: str, **fields: Any) -> str:
@@ -84,6 +90,11 @@ def shapes() -> dict[str, Shape]:
             says=[GOALS, plan("a", "b", expected_output="figures"), look(1), "none", look(2), "7", "8", REPORTED],
             tools=finds(10),
             verdicts=[AGAIN, GOOD, GOOD],
+        ),
+        "processes, of which one has a rule": Shape(
+            run=planned,
+            says=[GOALS, json.dumps({"tasks": PAYMENTS}), REPORTED],
+            tools=finds(10),
         ),
     }  # fmt: skip
 

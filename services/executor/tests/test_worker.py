@@ -1,10 +1,11 @@
 """The worker around the domain: what it saves, requests and publishes, in which order."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from services.executor.tests.fixtures import DELIVERED, new_run, outcome_of
+from services.executor.tests.fixtures import DELIVERED, a_process_task, new_run, outcome_of, with_tasks
 from services.executor.tests.harness import TIMEOUTS, HeldStep, WorkerHarness
 
 from executor.adapters.in_memory_runs import InMemoryRuns
@@ -178,8 +179,32 @@ async def test_a_dry_run_is_not_saved_before_something_leaves() -> None:
     await dry.worker.start(new_run(executor_mode="dryrun"))
     assert saved == []
     await standard.worker.start(new_run())
-    phases = [run.execution.phase for run in saved]  # lessons, goals, plan, result, verdict
-    assert phases == ["goals", "tasks", "run", "run", "delivery"]  # no model is asked twice, or with other words
+    phases = [run.execution.phase for run in saved]  # lessons, goals, plan, result with its verdict
+    assert phases == ["goals", "tasks", "run", "delivery"]  # no model is asked twice, or with other words
+
+
+async def test_a_result_is_saved_before_anybody_is_asked_and_with_the_next_call_where_nobody_is() -> None:
+    """One write each, but for the last: it is saved before the delivery agent is asked, which reads it."""
+    rule = {"validation_rules": ["must contain 'x'"]}
+    found = dict[str, list[list[str]]]()
+    for name, rules, hooked in (("plain", {}, False), ("a rule", rule, False), ("a hook", {}, True)):
+        saves = list[list[str]]()
+
+        class Seen(InMemoryRuns):
+            async def save(self, run: Run, epoch: int) -> Run:
+                saves.append([entry.kind for entry in run.unsaved])  # noqa: B023
+                return await super().save(run, epoch)
+
+        harness = WorkerHarness(runs=Seen())
+        worker = replace(harness.worker, hooked=lambda run: hooked)  # noqa: B023
+        planned = with_tasks(a_process_task(1, **rules), a_process_task(2, **rules))
+        await worker.start(planned.model_copy(update={"unsaved": []}))
+        found[name] = saves
+    assert found == {
+        "plain": [["CallsBegun"], ["Used", "RulesAnswered", "CallsBegun"], ["Used", "RulesAnswered"]],
+        "a rule": [["CallsBegun"], ["Used"], ["RulesAnswered", "CallsBegun"], ["Used"], ["RulesAnswered"]],
+        "a hook": [["CallsBegun"], ["Used", "RulesAnswered"], ["CallsBegun"], ["Used", "RulesAnswered"]],
+    }
 
 
 @pytest.mark.parametrize("slow", [RecallLessons, RunTurn], ids=["the first step", "a later one"])

@@ -56,6 +56,7 @@ from executor.tools.searches import SearchTools
 from executor.tools.skills import Skills
 from rota_common.runtime.service import Service
 from rota_common.spans.export_spans import ExportSpans
+from rota_contracts.messages.hook import HookPoint
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +152,7 @@ class UseCases:
             timeouts=Timeouts(settings.lease, settings.answer_patience),
             clock=clock,
             random=service.runtime.random,
+            hooked=lambda run: bool(chain.hooks(run, HookPoint.BEFORE_TOOL_CALL)),
             announce=announce,
         )
         send = SendSignal(runs=runs, worker=worker, publisher=publisher, clock=clock)

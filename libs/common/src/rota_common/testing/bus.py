@@ -52,6 +52,12 @@ class Listener:
             raise TimeoutError(f"expected {count} messages within {timeout} s, got {len(self.messages)}") from None
         return self.messages
 
+    async def until(self, last: Callable[[dict[str, Any]], bool], *, timeout: float = PATIENCE_S) -> list[Msg]:
+        """The messages, once the payload of one is the `last` that is waited for."""
+        while not any(last(json.loads(message.data)) for message in self.messages):
+            await self.received(len(self.messages) + 1, timeout=timeout)
+        return self.messages
+
     async def distinct(
         self, count: int, name: Callable[[dict[str, Any]], str], *, timeout: float = PATIENCE_S
     ) -> list[str]:

@@ -29,24 +29,18 @@ from executor.domain.tasks import asked_calls
 from executor.ports import Fenced, Runs
 from executor.publish import EventPublisher
 from executor.runs.active_runs import ActiveRuns, StepCancelled
+from executor.runs.orphans import drop_orphan
 from executor.runs.released_runs import ReleasedRuns
 from executor.steps.hooked_steps import RunStep
 from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_common.retries import backoff
-from rota_common.runtime.logs import logger
-from rota_common.runtime.metrics import ORPHANED
 
 RENEWALS = 4
 """A claim is renewed so many times within its lease: three in a row may come late or get lost."""
 
 BUSY_S = 1.0
 """Delay before a message comes back to a run that another worker holds."""
-
-ORPHANED_AFTER = timedelta(minutes=15)
-"""A restored or failed-over database may be behind for a while; a run that is missing for longer is gone."""
-
-LOG = logger(service="executor")
 
 
 @dataclass(frozen=True)
@@ -64,9 +58,14 @@ class Timeouts:
 async def _nothing(run: Run) -> None: ...
 
 
+def _no_hooks(run: Run) -> bool:
+    return False
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunWorker:
-    """`owner` names the process in its claims. `announce`: publishes decisions about a run's quarantine."""
+    """`owner` names the process in its claims. `hooked`: do hooks stand before a run's calls? `announce`: publishes
+    decisions about a run's quarantine."""
 
     runs: Runs
     run_step: RunStep
@@ -75,6 +74,7 @@ class RunWorker:
     timeouts: Timeouts
     clock: Clock
     random: Random
+    hooked: Callable[[Run], bool] = _no_hooks
     announce: Callable[[Run], Awaitable[None]] = _nothing
     active_runs: ActiveRuns = field(init=False, default_factory=ActiveRuns)
     released_runs: ReleasedRuns = field(init=False, default_factory=ReleasedRuns)
@@ -126,7 +126,7 @@ class RunWorker:
         claimed = await self.runs.claim(run_id, owner=self.owner, lease=self.timeouts.claim)
         if claimed is None:
             if (found := await self.runs.find(run_id)) is None:
-                self._missing(run_id, sent_at)
+                drop_orphan(run_id, sent_at, now=self.clock())
             else:
                 await self._unclaimed(found, must_claim=answer is not None or grant > 0, from_sweeper=from_sweeper)
             return
@@ -166,13 +166,6 @@ class RunWorker:
         if released is not None and released.inbox:  # signalled while it was released
             await self.resume(run_id)
         return released is not None
-
-    def _missing(self, run_id: str, sent_at: datetime | None) -> None:
-        """A run is stored before anything is requested for it: an answer that has waited this long has lost its run."""
-        if sent_at is None or self.clock() - sent_at < ORPHANED_AFTER:
-            raise Transient(f"execution {run_id} isn't there yet")
-        ORPHANED.inc()
-        LOG.warning("orphaned: dropped the message of an execution that isn't there", execution_id=run_id)
 
     async def _unclaimed(self, run: Run, *, must_claim: bool, from_sweeper: bool) -> None:
         if run.over:
@@ -221,7 +214,7 @@ class RunWorker:
 
     async def _work(self, run: Run, epoch: int, step: Work) -> Run:
         """The run after one step, saved where that matters; a stop cancels the step and is applied at once."""
-        if saving.needed_before(run, step):
+        if saving.needed_before(run, step, hooked=(hooked := self.hooked(run))):
             run = await self.runs.save(run, epoch)
         await self.publisher.step_started(run, step)
         began = self.clock()
@@ -241,7 +234,7 @@ class RunWorker:
                     call=result.call,
                 )
                 await self.publisher.step_finished(run, result.outcome, result.reply)
-                if costs and saving.needed_after(run, result.outcome):
+                if costs and saving.needed_after(run, result.outcome, hooked=hooked):
                     run = await self.runs.save(run, epoch)
         except StepCancelled:
             run = await self.runs.save(run, epoch)

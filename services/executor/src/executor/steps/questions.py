@@ -7,6 +7,7 @@ from executor.domain.outcomes import Outcome, Recalled, RulesAnswered
 from executor.domain.phases import lesson_scope, no_scope
 from executor.domain.run import Run
 from executor.domain.steps import CheckRules
+from executor.domain.tasks.tasks import rules_of
 from rota_common.bus.rpc import Ask
 from rota_common.errors import Permanent, Transient
 from rota_contracts import catalog
@@ -22,6 +23,8 @@ RECALL_LIMIT = 5
 MIN_RELEVANCE = 0.4
 """The least score of lessons that are recalled for a person's words. What else wakes a robot is no question, and gets
 the best that there is; so does knowledge, which comes from collections that the robot names."""
+
+NO_RULES = validation.RulesReply(verdict=validation.ValidationResult(passed=True, score=1, complete=True))
 
 MAX_COLLECTIONS = 50
 """Shared collections in one question; the memory refuses more."""
@@ -75,8 +78,11 @@ class Questions:
         )
 
     async def check(self, run: Run, step: CheckRules) -> Outcome:
+        """Where there is no rule, nobody is asked: the output keeps them all."""
+        if not (rules := rules_of(run, step.task)):
+            return RulesAnswered(step.task.id, NO_RULES)
         question = validation.CheckRules(
-            rules=[*step.task.validation_rules, *run.robot.robot_config.executor.validation_rules],
+            rules=rules,
             output=step.output,
             conversation=step.conversation,
             team_id=run.execution.team_id,

@@ -24,7 +24,7 @@ from rota_contracts.ids import derived_id
 from rota_contracts.messages.conversation import Turn
 from rota_contracts.messages.execution import ExecutorType, Progress, Task, TaskResult, TaskStatus
 from rota_contracts.messages.text import Text
-from rota_contracts.messages.validation import Conversation, ValidationResult
+from rota_contracts.messages.validation import Conversation, ValidationResult, ValidationRule
 from rota_contracts.robots.robot import Phase
 
 FINAL = (TaskStatus.COMPLETED, TaskStatus.FAILED, TaskStatus.SKIPPED)
@@ -74,6 +74,11 @@ def conversation(run: Run, task: Task, turn: Turn) -> Conversation:
     """Tools and processes are called once; an assistant gets as many turns as its robot allows."""
     talks = task.executor_type is ExecutorType.ASSISTANT
     return Conversation(turn=turn.number, max_turns=run.robot.robot_config.executor.max_turns_per_task if talks else 1)
+
+
+def rules_of(run: Run, task: Task) -> list[ValidationRule]:
+    """The task's own, and those of the robot's owner."""
+    return [*task.validation_rules, *run.robot.robot_config.executor.validation_rules]
 
 
 def next_step(run: Run) -> TaskStep:

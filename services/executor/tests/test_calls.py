@@ -17,7 +17,7 @@ from services.executor.tests.fixtures import (
     with_tasks,
 )
 
-from executor.domain import journal, lifecycle
+from executor.domain import failures, journal, lifecycle
 from executor.domain.outcomes import CallsBegun, NotCalled, RulesAnswered, StepFailed, TaskAnswered, Thought, Used
 from executor.domain.run import Run
 from executor.domain.steps import BeginCalls, CheckRules, Finish, MakeCalls, Park, RequestSlot, RunTurn
@@ -166,12 +166,12 @@ def test_an_undelivered_call_is_repeated_under_the_same_id(task: Task) -> None: 
 @pytest.mark.parametrize("task", SINGLE, ids=KINDS)
 def test_a_call_that_stays_undelivered_fails_its_task(task: Task) -> None:
     run = with_tasks(task, a_task(2), robot=GOING_ON)
-    for number in range(1, lifecycle.MAX_FAILURES + 1):
+    for number in range(1, failures.MAX_FAILURES + 1):
         run = advance(run)
         step = lifecycle.next_step(run)
         assert isinstance(step, MakeCalls)
         run = lifecycle.apply(run, NotCalled("task-1", step.uses[0].step_id, "no responder", None), now=NOON)
-        assert run.failures == (number if number < lifecycle.MAX_FAILURES else 0)
+        assert run.failures == (number if number < failures.MAX_FAILURES else 0)
     assert run.execution.results[0].error == "run: no responder (20 attempts)"
     step_2 = lifecycle.next_step(run)
     assert isinstance(step_2, RunTurn)

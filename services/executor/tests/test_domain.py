@@ -17,7 +17,7 @@ from services.executor.tests.fixtures import (
     with_outcome,
 )
 
-from executor.domain import lifecycle
+from executor.domain import failures, lifecycle
 from executor.domain.outcomes import (
     Learnt,
     Recalled,
@@ -135,7 +135,7 @@ def test_the_third_unusable_answer_fails_the_run_with_the_reason(subtests: pytes
     for phase in [Phase.INSPIRATION, Phase.GOALS, Phase.TASKS, Phase.DELIVERY]:
         with subtests.test(phase=phase):
             run = on_the_way(phase)
-            for _ in range(lifecycle.MAX_ATTEMPTS):
+            for _ in range(failures.MAX_ATTEMPTS):
                 assert names([lifecycle.next_step(run)]) == [phase]
                 run = lifecycle.apply(run, Unusable("expected a plan"), now=NOON)
             assert run.execution.error == f"{phase}: expected a plan (3 attempts)"
@@ -163,7 +163,7 @@ def test_a_delayed_step_is_the_same_step_when_it_is_tried_again() -> None:
 @pytest.mark.parametrize("until", [Phase.GOALS, RunTurn])
 def test_a_step_that_fails_for_too_long_fails_the_run(until: Any) -> None:
     run = at(until)
-    for _ in range(lifecycle.MAX_FAILURES - 1):
+    for _ in range(failures.MAX_FAILURES - 1):
         run = lifecycle.apply(run, StepDelayed("down", None), now=NOON, retry_after=300)
         assert run.execution.error is None
     run = lifecycle.apply(run, StepDelayed("down", None), now=NOON, retry_after=300)

@@ -8,7 +8,7 @@ from services.executor.tests.harness import LOOKUP, StepHarness, calls
 
 from executor.adapters.in_memory import ScriptedModel
 from executor.agents.prompt_files import BUILT_IN, parse
-from executor.domain import lifecycle
+from executor.domain import failures, lifecycle
 from executor.domain.answers.forms import echoes, examples, in_form
 from executor.domain.answers.understand import VERSION
 from executor.domain.conversation.chat import ModelReply
@@ -152,7 +152,7 @@ def test_the_request_itself_is_no_result_of_it() -> None:
     assert isinstance(said, Unusable)
     assert "got the request back" in said.reason
     assert isinstance(outcome(run, "Look at Globex: 87 of 100"), TaskAnswered)
-    last = run.model_copy(update={"attempts": lifecycle.MAX_ATTEMPTS - 1})
+    last = run.model_copy(update={"attempts": failures.MAX_ATTEMPTS - 1})
     assert isinstance(outcome(last, "look at Globex."), TaskAnswered)
 
 

@@ -78,9 +78,9 @@ _USER_OF_URL = re.compile(
 )
 _HINT = re.compile(
     r"key|token|secret|passw|passp|pwd|authorization|credential|cookie|bearer|basic|://|[?&](?:sig|auth|code_|x-)"
-    r"|[srp]k[-_]|gh[pousr]_|github_|glpat|xox|whs[ek]|rota_|a[ks]ia|aiza|ya29|npm_|hf_|shpat_|sg\.|eyj|-----begin"
+    r"|(?<!ta)sk[-_]|[rp]k[-_]|gh[pousr]_|github_|glpat|xox|whs[ek]|rota_|a[ks]ia|aiza|ya29|npm_|hf_|shpat_|sg\.|eyj|-----begin"
 )
-"""A part of all that is hidden, in lower case."""
+"""A part of all that is hidden, in lower case; a `task_id`, which is in most lines, isn't one."""
 
 
 def may_hold_credentials(text: str) -> bool:

@@ -78,8 +78,10 @@ def _journal(run: Run) -> Document:
 def _differences(
     before: BaseModel, after: BaseModel, names: Mapping[str, str], at: str, apart: Collection[str]
 ) -> Iterator[tuple[str, Any]]:
+    old, new = before.__dict__, after.__dict__
     for name, stored in names.items():
-        yield from _difference(getattr(before, name), getattr(after, name), f"{at}.{stored}", apart)
+        if old[name] is not new[name]:  # of a step's changes, most is the same object
+            yield from _difference(old[name], new[name], f"{at}.{stored}", apart)
 
 
 def _difference(old: Any, new: Any, at: str, apart: Collection[str]) -> Iterator[tuple[str, Any]]:

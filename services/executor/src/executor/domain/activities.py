@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from executor.domain.conversation.chat import ModelReply
-from executor.domain.lifecycle import MAX_ATTEMPTS, MAX_FAILURES
+from executor.domain.failures import MAX_ATTEMPTS, MAX_FAILURES
 from executor.domain.outcomes import Outcome, StepDelayed, StepFailed, TaskAnswered, Thought, Unusable, Used
 from executor.domain.planning import looks
 from executor.domain.run import Run

@@ -5,7 +5,7 @@ Both are pure. After any crash the stored run and `next_step` say how to go on; 
 
 from datetime import datetime, timedelta
 
-from executor.domain import in_turn, spending
+from executor.domain import failures, in_turn
 from executor.domain.context import contexts
 from executor.domain.hooks import hooked
 from executor.domain.notes import noted
@@ -59,19 +59,10 @@ from executor.domain.steps import (
 )
 from executor.domain.tasks import asked_calls, tasks, turn_time
 from rota_contracts.ids import derived_id
-from rota_contracts.messages.execution import ExecStatus, Execution, LearningResult, excerpt
+from rota_contracts.messages.execution import ExecStatus, Execution, LearningResult
 from rota_contracts.messages.run_history import PendingQuestion
 from rota_contracts.messages.text import Text
 from rota_contracts.robots.robot import Phase
-
-MAX_ATTEMPTS = 3
-"""Unusable answers of one step before it fails."""
-
-MAX_FAILURES = 20
-"""Temporary failures of one step before it fails: about an hour, as the delays grow."""
-
-DELAY_LIMIT = 500
-"""Characters of a reason that a delayed execution shows."""
 
 PHASES_OF: dict[type[object], tuple[Phase, ...]] = {
     Inspired: (Phase.INSPIRATION,),
@@ -91,8 +82,18 @@ WAITS = {
 }
 
 
+_last: tuple[Run, Step] | None = None
+
+
 def next_step(run: Run) -> Step:
-    """The step to take now."""
+    """The step to take now. A run never changes, so the answer about the last one is kept: several ask in a row."""
+    global _last
+    if _last is None or _last[0] is not run:
+        _last = run, _next_step(run)
+    return _last[1]
+
+
+def _next_step(run: Run) -> Step:
     execution = run.execution
     if execution.status.over:
         return Done()
@@ -154,16 +155,16 @@ def _applied(run: Run, outcome: Outcome, now: datetime, began: datetime, retry_a
         return hooked.apply(run, outcome) if hooked.expected(next_step(run), outcome) else run
     match outcome:
         case Unusable() | StepFailed() | Hooked() | CeilingReached():
-            changed = _not_done(run, outcome, now)
+            changed = failures.not_done(run, outcome, now)
         case StepDelayed(reason, after):
-            changed = _delayed(run, reason, timedelta(seconds=retry_after if after is None else after), now)
+            changed = failures.delayed(run, reason, timedelta(seconds=retry_after if after is None else after), now)
         case progressed:
             if not _expected(run, progressed):
                 return run
             changed = _advance(run, progressed, now, began)
             if isinstance(progressed, NotCalled):
                 after = retry_after if progressed.after is None else progressed.after
-                changed = _delayed(changed, progressed.reason, timedelta(seconds=after), now)
+                changed = failures.delayed(changed, progressed.reason, timedelta(seconds=after), now)
     return timed(run, changed, now)
 
 
@@ -189,22 +190,6 @@ def finish(run: Run, status: ExecStatus, *, now: datetime) -> Run:
     else:
         over = over.with_execution(learning=run.execution.learning or LearningResult(skipped=learns_nothing(run)))
     return timed(run, over, now)
-
-
-def fail(run: Run, reason: str, now: datetime) -> Run:
-    """Nothing unvalidated is delivered: a run that failed goes on to learning.
-
-    In the run phase the current task has failed, which may not be the end of the run.
-    """
-    run = run.step_reset()
-    if run.execution.phase is Phase.RUN:
-        return tasks.after_task(tasks.fail_current(run, reason, now=now))
-    return run.with_execution(error=run.execution.error or reason, phase=Phase.LEARNING)
-
-
-def is_last_attempt(run: Run) -> bool:
-    """Does the step fail unless its next answer can be used? A turn gets no tools then: it is to be a result."""
-    return run.attempts + 1 >= MAX_ATTEMPTS
 
 
 def _advance(run: Run, outcome: Progressed, now: datetime, began: datetime) -> Run:
@@ -272,29 +257,3 @@ def _expected(run: Run, outcome: Progressed) -> bool:
             return phase is Phase.LEARNING and run.execution.learning is None
         case about_turn:
             return in_turn.awaited(run, about_turn)
-
-
-def _not_done(run: Run, outcome: Unusable | StepFailed | Hooked | CeilingReached, now: datetime) -> Run:
-    match outcome:
-        case Unusable(reason):
-            return _unusable(run, reason, now)
-        case StepFailed(reason) | Hooked(cancelled=reason):
-            return fail(run, reason, now)
-        case CeilingReached(question, need):
-            return spending.at_ceiling(run, question, need, now)
-
-
-def _unusable(run: Run, reason: str, now: datetime) -> Run:
-    attempts = run.attempts + 1
-    if attempts >= MAX_ATTEMPTS:
-        return fail(run, f"{run.execution.phase}: {reason} ({attempts} attempts)", now)
-    again = run.model_copy(update={"feedback": reason, "attempts": attempts, "retry_at": None})
-    return again.with_execution(delayed=None)
-
-
-def _delayed(run: Run, reason: str, delay: timedelta, now: datetime) -> Run:
-    failures = run.failures + 1
-    if failures >= MAX_FAILURES:
-        return fail(run, f"{run.execution.phase}: {reason} ({failures} attempts)", now)
-    shown = f"{excerpt(reason, DELAY_LIMIT)}, next try at {now + delay:%H:%M:%S} UTC"
-    return run.model_copy(update={"failures": failures, "retry_at": now + delay}).with_execution(delayed=shown)

@@ -213,9 +213,12 @@ class RunWorker:
         return journal.record_signals(run, now=self.clock()) if run.inbox else run
 
     async def _work(self, run: Run, epoch: int, step: Work) -> Run:
-        """The run after one step, saved where that matters; a stop cancels the step and is applied at once."""
+        """The run after one step, saved where that matters, or after signals that came before it; a stop cancels the
+        step and is applied at once."""
         if saving.needed_before(run, step, hooked=(hooked := self.hooked(run))):
             run = await self.runs.save(run, epoch)
+            if run.inbox:  # the step may not be the next any more
+                return journal.record_signals(run, now=self.clock())
         await self.publisher.step_started(run, step)
         began = self.clock()
         name, costs = "" if isinstance(step, MakeCalls) else describe(step), saving.costs(run, step)

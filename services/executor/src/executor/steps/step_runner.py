@@ -13,7 +13,7 @@ from executor.agents.prompts import for_phase, phase_frame, schema_of
 from executor.domain.calls.policy import permitted_to, role_of
 from executor.domain.conversation.ask_person import ASK_PERSON
 from executor.domain.conversation.chat import ModelReply, Tool
-from executor.domain.lifecycle import is_last_attempt
+from executor.domain.failures import is_last_attempt
 from executor.domain.outcomes import CeilingReached, Outcome, TimedOut
 from executor.domain.planning import plain_request
 from executor.domain.planning.interpret import interpret

@@ -12,7 +12,7 @@ from executor.domain.answers.silence import MARK, without_mark
 from executor.domain.answers.text_calls import bare_call
 from executor.domain.answers.understand import Understood, understand
 from executor.domain.conversation.chat import ModelReply, Thinking, Tool, ToolCall
-from executor.domain.lifecycle import is_last_attempt
+from executor.domain.failures import is_last_attempt
 from executor.domain.planning.parsing import UnusableAnswer
 from executor.domain.run import Run
 from executor.domain.situation.wording import words

@@ -11,7 +11,7 @@ from executor.domain.conversation import loop
 from executor.domain.conversation.ask_person import question_of
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.conversation.made_files import attachments
-from executor.domain.lifecycle import is_last_attempt
+from executor.domain.failures import is_last_attempt
 from executor.domain.outcomes import (
     GoalsSet,
     Inspired,

@@ -3,12 +3,22 @@
 import json
 from datetime import UTC, datetime
 from functools import lru_cache
+from random import Random
 from uuid import UUID, uuid5
 
 NAMESPACE = UUID("5f8e3f0e-6a0b-5d2c-9a55-0c0d5b6f7a11")
 
 _json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 """Made once: `json.dumps` would make an encoder for each id."""
+
+
+_random = Random()
+
+
+def random_id() -> str:
+    """A UUID (text form) that is unique, and no secret. Asking the system for one, as `uuid4` does, is a system call,
+    in which another thread takes the interpreter's lock."""
+    return str(UUID(int=_random.getrandbits(128), version=4))
 
 
 @lru_cache(maxsize=4096, typed=True)

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
-from uuid import uuid4
 
 from nats.errors import Error as NatsError
 
@@ -14,7 +13,7 @@ from rota_common.errors import Permanent
 from rota_common.runtime import metrics, traces
 from rota_contracts.catalog import Channel
 from rota_contracts.envelope import MSG_ID, Event
-from rota_contracts.ids import fact_id
+from rota_contracts.ids import fact_id, random_id
 from rota_contracts.model import Payload
 
 P = TypeVar("P", bound=Payload)
@@ -147,7 +146,7 @@ class Publish:
     def _observed(self, channel: Channel[P], data: P) -> tuple[str, bytes, dict[str, str]]:
         self._check(channel)
         event = Event(
-            id=str(uuid4()),
+            id=random_id(),
             type=channel.type,
             source=self._source,
             time=self._clock(),

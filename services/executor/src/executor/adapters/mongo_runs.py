@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import AsyncIterator, Collection, Sequence
 from datetime import datetime, timedelta
 from time import monotonic
-from uuid import uuid4
 
 from pymongo import ASCENDING, ReturnDocument
 from pymongo.errors import DuplicateKeyError
@@ -39,6 +38,7 @@ from executor.ports import Claimed, Fenced, Scope, SignalResult
 from rota_common.errors import Unreadable
 from rota_common.stores.blobs import Owner
 from rota_common.stores.mongo import NOW, OUTAGES, Database, DatabaseClock, Document, after
+from rota_contracts.ids import random_id
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.quarantine import QuarantineStatus
 
@@ -208,7 +208,7 @@ class MongoRuns(MongoRunReads):
         self, run: Run, epoch: int, state: Document, *, ends: int = 0, only_if: Document | None = None
     ) -> Run:
         """Write within the claim's epoch; returns the run with the inbox, which isn't written."""
-        update, token = change(run), uuid4().hex
+        update, token = change(run), random_id()
         apart = still_apart(run.layout.apart, update["$set"])
         if run.layout.journal_bytes > SEGMENT_BYTES and not run.over:
             apart = moved(apart, await self._move(run, epoch, update, token))

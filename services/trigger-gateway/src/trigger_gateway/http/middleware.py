@@ -5,12 +5,12 @@ import re
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
-from uuid import uuid4
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rota_common.runtime.logs import logger
+from rota_contracts.ids import random_id
 from rota_contracts.messages.callback import callback_path
 from trigger_gateway.approvals.link import PATH as APPROVALS
 from trigger_gateway.http.errors import error_response, framework_error
@@ -74,7 +74,7 @@ def _path(scope: Scope) -> str:
 def _request_id(scope: Scope) -> str:
     """The caller's own, if it is safe to log."""
     given = next((value for name, value in scope["headers"] if name == HEADER), b"")
-    return given.decode() if _GIVEN.match(given) else str(uuid4())
+    return given.decode() if _GIVEN.match(given) else random_id()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ from scheduler.domain.admission import consider
 from scheduler.domain.batch import Batch, Cancelled, Decided, Ended, Moved
 from scheduler.domain.queue import Entry, EntryState, QueueState, Refusal
 from scheduler.domain.robot_summary import RobotSummary, summary_of
-from scheduler.ports import LeaseLost, Queue
+from scheduler.ports import LeaseLost, Queue, Repeated
 from tests.conformance.dispatcher_lease import acquired
 
 LEASE = 1.0
@@ -275,6 +275,16 @@ async def test_a_replica_that_lost_the_lease_writes_nothing(queue: Queue) -> Non
     assert list((await queue.load()).queued) == [eid("t1")]
     assert (await queue.stored([eid("t1")]))[eid("t1")].state is EntryState.QUEUED
     assert await queue.stored([eid("t2")]) == {}
+
+
+async def test_a_batch_with_a_trigger_that_is_stored_already_writes_nothing(queue: Queue) -> None:
+    for before in ({"decided": [accepted("t1")]}, {"decided": [refused("t2")]}):
+        await write(queue, **before)
+    for name in ("t1", "t2"):
+        with pytest.raises(Repeated):
+            await write(queue, decided=[accepted("t3"), accepted(name)], started=[eid("t1")])
+    assert list((await queue.load()).queued) == [eid("t1")]
+    assert await queue.stored([eid("t3")]) == {}
 
 
 async def test_a_stale_epoch_of_ones_own_writes_nothing_either(queue: Queue) -> None:

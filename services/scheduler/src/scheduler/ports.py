@@ -21,6 +21,10 @@ from scheduler.domain.queue import QueueState, Refusal
 from scheduler.domain.robot_summary import Key, RobotSummary
 
 
+class Repeated(Exception):
+    """A trigger that was decided is stored already."""
+
+
 class LeaseLost(Exception):
     """Another replica holds the dispatcher's lease; nothing of the batch was written."""
 
@@ -107,7 +111,8 @@ class Queue(Protocol):
 
     async def write(self, batch: Batch, *, owner: str, epoch: int) -> None:
         """All of the batch, or nothing. Raises LeaseLost when `epoch` isn't the lease's any more, PlansChanged when one
-        of its plans was changed, Transient when the next try may work."""
+        of its plans was changed, Repeated when one of its triggers is stored already, Transient when the next try may
+        work."""
         ...
 
 

@@ -16,7 +16,7 @@ from scheduler.adapters.in_memory_plans import InMemoryPlans
 from scheduler.domain.batch import Batch, CancelRequest, Decided, Moved, StoredTrigger
 from scheduler.domain.queue import OVER, Entry, EntryState, QueueState, Refusal
 from scheduler.domain.robot_summary import Key
-from scheduler.ports import LeaseLost, PlansChanged
+from scheduler.ports import LeaseLost, PlansChanged, Repeated
 
 WAITING = (EntryState.DUE, EntryState.QUEUED)
 HELD = (EntryState.DUE, EntryState.QUEUED, EntryState.ADMITTED, EntryState.RUNNING)
@@ -113,6 +113,9 @@ class InMemoryQueue:
         if (self._owner, self._epoch) != (owner, epoch):
             raise LeaseLost(f"epoch {epoch} of the dispatcher's lease is over")
         self._until = self._clock() + self._span
+        new = [each.execution_id for each in batch.decided if not each.from_clock and not each.redriven]
+        if repeated := [each for each in new if each in self.rows]:
+            raise Repeated(f"stored already: {', '.join(repeated)}")
         if not self._plans.replace(batch.plans):
             raise PlansChanged("one of the plans was changed since it was read")
         self._write(batch)

@@ -29,7 +29,7 @@ from scheduler.domain.batch import Batch, StoredTrigger
 from scheduler.domain.plan import Plan
 from scheduler.domain.queue import Entry, EntryState, QueueState, Refusal
 from scheduler.domain.robot_summary import Key
-from scheduler.ports import LeaseLost, PlansChanged
+from scheduler.ports import LeaseLost, PlansChanged, Repeated
 
 LEASE = "dispatcher"
 KEEP_S = 14 * 86400
@@ -193,11 +193,9 @@ class MongoQueue:
                 if batch.answered:
                     await self._cancel_requests.delete_many({"_id": {"$in": batch.answered}}, session=session)
         except OperationFailure as error:
-            if error.code == CONFLICT:  # another replica is writing the lease
-                raise LeaseLost(str(error)) from error
-            if error.has_error_label("TransientTransactionError"):
-                raise Transient(f"the batch was not written: {error}") from error
-            raise
+            if (known := _meaning(error)) is None:
+                raise
+            raise known from error
 
     async def _start(self, plans: Sequence[Plan], session: AsyncIOMotorClientSession) -> None:
         try:
@@ -217,3 +215,14 @@ class MongoQueue:
         )
         if renewed.matched_count == 0:
             raise LeaseLost(f"epoch {epoch} of the dispatcher's lease is over")
+
+
+def _meaning(error: OperationFailure) -> Exception | None:
+    """What the failure of a batch's transaction tells the dispatcher."""
+    if isinstance(error, BulkWriteError) and any(each["code"] == DUPLICATE for each in error.details["writeErrors"]):
+        return Repeated(str(error))
+    if error.code == CONFLICT:  # another replica is writing the lease
+        return LeaseLost(str(error))
+    if error.has_error_label("TransientTransactionError"):
+        return Transient(f"the batch was not written: {error}")
+    return None

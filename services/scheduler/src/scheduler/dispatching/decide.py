@@ -78,8 +78,11 @@ class Snapshot:
         return execution_id in self.stored and not self.stored[execution_id].buried
 
 
-async def read_snapshot(intake: Intake, queue: Queue, robots: Robots, queue_state: QueueState) -> Snapshot:
-    """Duplicates are found by the execution's id, which derives from the trigger's and is stored in the database."""
+async def read_snapshot(
+    intake: Intake, queue: Queue, robots: Robots, queue_state: QueueState, *, look: bool = False
+) -> Snapshot:
+    """`look`: at what is stored of these triggers. Repeats are found by the execution's id, which derives from the
+    trigger's and is stored in the database; without a look, by the write that raises Repeated."""
     received = intake.triggers()
     revs: dict[Key, int] = {}
     for trigger in [*received, *(stored.trigger for stored in intake.due)]:
@@ -88,7 +91,7 @@ async def read_snapshot(intake: Intake, queue: Queue, robots: Robots, queue_stat
     found = await asyncio.gather(
         *(robots.find(team, member, rev=rev) for (team, member), rev in revs.items()), return_exceptions=True
     )
-    ids = [execution_id(trigger.trigger_id) for trigger in received]
+    ids = [execution_id(trigger.trigger_id) for trigger in received] if look else []
     stored, unreadable = await queue.look_up(ids) if ids else ({}, set())
     stopped = await robots.stopped({*revs, *queue_state.waiting_robots()})
     return Snapshot(stored, dict(zip(revs, found, strict=True)), frozenset(unreadable), stopped)

@@ -27,7 +27,7 @@ from scheduler.domain.queue import QueueState
 from scheduler.domain.robot_summary import Key
 from scheduler.event_publisher import EventPublisher
 from scheduler.plans.start_plans import StartPlans
-from scheduler.ports import CancelRequests, LeaseLost, PlansChanged, Queue, Robots
+from scheduler.ports import CancelRequests, LeaseLost, PlansChanged, Queue, Repeated, Robots
 
 MAX_BATCH = 256
 MANY = 64
@@ -179,7 +179,14 @@ class Dispatcher:
             await self._handle_each(intake, items)
 
     async def _handle(self, intake: Intake, items: Sequence[Item]) -> None:
-        snapshot = await read_snapshot(intake, self.queue, self.robots, self._queue_state)
+        """Repeats are few: what is stored is looked at only once a write has met one."""
+        try:
+            await self._handle_once(intake, items, look=False)
+        except Repeated:
+            await self._handle_once(intake, items, look=True)
+
+    async def _handle_once(self, intake: Intake, items: Sequence[Item], *, look: bool) -> None:
+        snapshot = await read_snapshot(intake, self.queue, self.robots, self._queue_state, look=look)
         events = [item.event for item in items if not has_failed(item, snapshot)]
         await self._decide(replace(intake, events=events), snapshot)
 

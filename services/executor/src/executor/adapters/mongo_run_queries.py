@@ -106,6 +106,25 @@ def ended_since(run: Run, since: datetime) -> Document:
     return {**others_of(run), FINISHED_AT: {"$gte": second, "$type": "string"}}
 
 
+PART, REPORTED, BEGUN, ENDED = "part", "reported", "begun", "ended"
+
+
+def recent_of(run: Run, earliest: datetime, limit: int) -> list[Document]:
+    """The robot's other runs, each with its `part`: the last that made a report, `limit` under way, oldest first, and
+    the `limit` that ended last."""
+    reported = _part(REPORTED, reports_before(run, earliest), ("created_at", -1), 1, {"run.execution.created_at": 1})
+    begun = _part(BEGUN, under_way_beside(run), ("created_at", 1), limit, EXCERPT)
+    ended = _part(ENDED, ended_since(run, earliest), (FINISHED_AT, -1), limit, EXCERPT)
+    more = [{"$unionWith": {"coll": "executions", "pipeline": each}} for each in (begun, ended)]
+    return [*reported, *more]
+
+
+def _part(name: str, wanted: Document, order: tuple[str, int], limit: int, fields: Document) -> list[Document]:
+    field, direction = order
+    found: list[Document] = [{"$match": wanted}, {"$sort": {field: direction}}, {"$limit": limit}]
+    return [*found, {"$project": {**fields, PART: {"$literal": name}}}]
+
+
 def with_room(signal: Signal) -> Document:
     """Runs whose inbox takes this signal: `limits.has_room`. One stop is enough."""
     if signal.action == ControlAction.STOP:

@@ -1,11 +1,11 @@
 """Reads of runs in MongoDB; what this version can't read is set aside."""
 
-import asyncio
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import datetime
 from typing import TypeVar
 
-from pymongo import ASCENDING, DESCENDING
+from pymongo import ASCENDING
 
 from executor.adapters.mongo_run_approvals import APPROVAL_ID, pending_page
 from executor.adapters.mongo_run_documents import execution_fields, read
@@ -13,17 +13,17 @@ from executor.adapters.mongo_run_indexes import CALLBACK_ID, NEWEST, QUARANTINED
 from executor.adapters.mongo_run_pages import page_of, quarantine_page_of
 from executor.adapters.mongo_run_queries import (
     AT_CEILING,
-    EXCERPT,
-    FINISHED_AT,
+    BEGUN,
+    ENDED,
     MERGE_TARGET,
+    PART,
+    REPORTED,
     SLOT,
     UNDER_WAY,
-    ended_since,
     merge_target,
     merge_targets_of,
-    reports_before,
+    recent_of,
     slot,
-    under_way_beside,
 )
 from executor.adapters.mongo_run_segments import MongoRunSegments
 from executor.adapters.mongo_run_spend import spend_of
@@ -98,12 +98,14 @@ class MongoRunReads:
         return [str(document["_id"]) async for document in found]
 
     async def recent(self, run: Run, *, earliest: datetime, limit: int) -> RecentRuns:
-        newest = [("created_at", DESCENDING)]
-        last = await self._runs.find_one(reports_before(run, earliest), {"run.execution.created_at": 1}, sort=newest)
-        since = datetime.fromisoformat(last["run"]["execution"]["created_at"]) if last else earliest
-        under_way = self._runs.find(under_way_beside(run), EXCERPT).sort("created_at", ASCENDING)
-        ended = self._runs.find(ended_since(run, since), EXCERPT).sort(FINISHED_AT, DESCENDING)
-        begun, over = await asyncio.gather(*(self._excerpts(each.limit(limit)) for each in (under_way, ended)))
+        """All of it in one query, because most runs ask."""
+        found = self._runs.aggregate(recent_of(run, earliest, limit))
+        parts = defaultdict[str, list[Document]](list)
+        async for document in found:
+            parts[document.pop(PART)].append(document)
+        last = parts[REPORTED]
+        since = datetime.fromisoformat(last[0]["run"]["execution"]["created_at"]) if last else earliest
+        begun, over = [await self._excerpts(parts[name]) for name in (BEGUN, ENDED)]
         return RecentRuns(since, begun, [each for each in over if each.finished_at and each.finished_at > since])
 
     async def at_ceiling(self, *, limit: int) -> AsyncIterator[Run]:
@@ -134,8 +136,9 @@ class MongoRunReads:
             raise Unreadable(f"execution {document['_id']} was written by another version: this one can't read it")
         return parsed
 
-    async def _excerpts(self, found: AsyncIterator[Document]) -> Sequence[RunExcerpt]:
-        return [each async for each in self._aside.readable_of(found, _excerpt)]
+    async def _excerpts(self, documents: Sequence[Document]) -> Sequence[RunExcerpt]:
+        read = [await self._aside.read(each, _excerpt) for each in documents]
+        return [each for each in read if each is not None]
 
 
 def _excerpt(document: Document) -> RunExcerpt:

@@ -17,6 +17,10 @@ from tests.integration.executor.fixtures import ANSWERS, ASKS, Script
 from tests.integration.executor.harness import GOOD, Harness, kind, kinds, scripted
 
 SCORING, WRITING = "run: Score it", "run: Write it"
+RULED = {
+    "resources": {"agents": ["experts.scorer", "experts.writer"]},
+    "executor": {"validation_rules": ["must contain '87'"]},
+}
 MORE = ValidationResult(passed=False, score=0.4, issues=["no reasons"], need_reply=True, reply_content="Give reasons.")
 
 
@@ -54,6 +58,7 @@ async def test_a_verdict_that_wants_a_reply_makes_the_assistant_answer_it(
         )
     model.script = Script(**{"run: Score it": ["87 of 100", "87, for it grows."]})
     async with system.executor(**settings):
+        await system.keep(a_robot(config=RULED, rev=2))
         await system.request()
         done = await system.over()
     assert done.status is ExecStatus.COMPLETED

@@ -1,6 +1,7 @@
 """Executors that end in the middle of their work, and others that go on with it."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -117,7 +118,9 @@ async def test_what_was_saved_before_a_crash_is_published_by_the_next_worker(
     async with system.executor(**settings):
         done = await system.over()
     assert (done.status, done.error) == (ExecStatus.COMPLETED, None)
-    assert kinds(model) == dict.fromkeys(ANSWERS, 1)
+    asked_again = kinds(model) - Counter(dict.fromkeys(ANSWERS, 1))
+    in_hand = 1 if channel is catalog.EXECUTION_STARTED else 0  # its work goes on beside it: a call may be in hand
+    assert (kinds(model).keys(), asked_again.total() <= in_hand) == (ANSWERS.keys(), True), asked_again
     await each_fact_once(system)
 
 

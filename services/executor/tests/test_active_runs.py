@@ -134,7 +134,7 @@ async def test_a_pause_takes_effect_after_the_current_step() -> None:  # DEC-16
     run = await harness.run()
     assert (run.execution.status, harness.steps[-2:], harness.published.facts[-1]) == (
         ExecStatus.PAUSED,
-        ["RunTurn", "CheckRules"],  # without a rule, nobody is asked
+        ["RunTurn", "CheckRules"],  # without a rule, no service is asked
         "parked 1",
     )
     await harness.signal("resume")

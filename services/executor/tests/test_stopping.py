@@ -55,7 +55,7 @@ async def test_a_held_run_of_a_deleted_robot_ends_at_its_next_write() -> None:  
 
     harness.run_step = deleted
     await harness.worker.start(new_run())
-    assert harness.steps[-2:] == ["RunTurn", "CheckRules"]  # without a rule, nobody is asked
+    assert harness.steps[-2:] == ["RunTurn", "CheckRules"]  # without a rule, no service is asked
     assert harness.published.facts[-1] == "finished cancelled"
     await stop.of_robot(GONE)  # the message comes again, and is done with
 

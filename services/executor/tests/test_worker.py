@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from services.executor.tests.fixtures import DELIVERED, a_process_task, new_run, outcome_of, with_tasks
@@ -183,28 +184,38 @@ async def test_a_dry_run_is_not_saved_before_something_leaves() -> None:
     assert phases == ["goals", "tasks", "run", "delivery"]  # no model is asked twice, or with other words
 
 
-async def test_a_result_is_saved_before_anybody_is_asked_and_with_the_next_call_where_nobody_is() -> None:
-    """One write each, but for the last: it is saved before the delivery agent is asked, which reads it."""
+class Saves(InMemoryRuns):
+    """What each write but the last has saved, by the kinds of its entries."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kinds: list[list[str]] = []
+
+    async def save(self, run: Run, epoch: int) -> Run:
+        self.kinds.append([entry.kind for entry in run.unsaved])
+        return await super().save(run, epoch)
+
+
+async def test_a_result_is_saved_before_anyone_is_asked_and_with_the_next_call_where_no_one_is() -> None:
+    """The last result is saved before the delivery agent is asked, which reads it."""
     rule = {"validation_rules": ["must contain 'x'"]}
-    found = dict[str, list[list[str]]]()
-    for name, rules, hooked in (("plain", {}, False), ("a rule", rule, False), ("a hook", {}, True)):
-        saves = list[list[str]]()
 
-        class Seen(InMemoryRuns):
-            async def save(self, run: Run, epoch: int) -> Run:
-                saves.append([entry.kind for entry in run.unsaved])  # noqa: B023
-                return await super().save(run, epoch)
-
-        harness = WorkerHarness(runs=Seen())
-        worker = replace(harness.worker, hooked=lambda run: hooked)  # noqa: B023
-        planned = with_tasks(a_process_task(1, **rules), a_process_task(2, **rules))
+    async def saves(*, hooked: bool = False, **task: Any) -> list[list[str]]:
+        runs = Saves()
+        worker = replace(WorkerHarness(runs=runs).worker, hooked=lambda run: hooked)
+        planned = with_tasks(a_process_task(1, **task), a_process_task(2, **task))
         await worker.start(planned.model_copy(update={"unsaved": []}))
-        found[name] = saves
-    assert found == {
-        "plain": [["CallsBegun"], ["Used", "RulesAnswered", "CallsBegun"], ["Used", "RulesAnswered"]],
-        "a rule": [["CallsBegun"], ["Used"], ["RulesAnswered", "CallsBegun"], ["Used"], ["RulesAnswered"]],
-        "a hook": [["CallsBegun"], ["Used", "RulesAnswered"], ["CallsBegun"], ["Used", "RulesAnswered"]],
-    }
+        return runs.kinds
+
+    assert await saves() == [["CallsBegun"], ["Used", "RulesAnswered", "CallsBegun"], ["Used", "RulesAnswered"]]
+    assert await saves(**rule) == [
+        ["CallsBegun"],
+        ["Used"],
+        ["RulesAnswered", "CallsBegun"],
+        ["Used"],
+        ["RulesAnswered"],
+    ]
+    assert await saves(hooked=True) == [["CallsBegun"], ["Used", "RulesAnswered"]] * 2
 
 
 @pytest.mark.parametrize("slow", [RecallLessons, RunTurn], ids=["the first step", "a later one"])

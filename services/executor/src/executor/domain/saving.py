@@ -22,7 +22,7 @@ def costs(run: Run, step: Work) -> bool:
 
 
 def at_once(run: Run, step: Step, *, hooked: bool) -> bool:
-    """Is the step nothing but a decision, which asks nobody? One write saves it and what came before it. `hooked`:
+    """Is the step nothing but a decision, which asks no one? One write saves it and what came before it. `hooked`:
     the run has hooks, which are asked before calls."""
     match step:
         case CheckRules(task):

@@ -78,7 +78,7 @@ class Questions:
         )
 
     async def check(self, run: Run, step: CheckRules) -> Outcome:
-        """Where there is no rule, nobody is asked: the output keeps them all."""
+        """Where there is no rule, no service is asked: the output keeps them all."""
         if not (rules := rules_of(run, step.task)):
             return RulesAnswered(step.task.id, NO_RULES)
         question = validation.CheckRules(

@@ -218,7 +218,7 @@ class MongoQueue:
 
 
 def _meaning(error: OperationFailure) -> Exception | None:
-    """What the failure of a batch's transaction tells the dispatcher."""
+    """What the failure of a batch's transaction means for the dispatcher."""
     if isinstance(error, BulkWriteError) and any(each["code"] == DUPLICATE for each in error.details["writeErrors"]):
         return Repeated(str(error))
     if error.code == CONFLICT:  # another replica is writing the lease

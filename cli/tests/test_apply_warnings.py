@@ -36,6 +36,16 @@ def test_sources_and_secrets_that_are_not_there_are_warned_of_once(
     ]
 
 
+def test_agents_and_mcp_servers_that_the_executor_has_not_are_warned_of(
+    gateway: Gateway, command: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "ann.yaml").write_text("{member_id: ann, robot_config: {identity: {role: Analyst}}}")
+    problem = "MCP server crm isn't set up here, so there are no tools of it"
+    gateway.responses |= {"/robots": {"rev": 1}, "/robots/ann/problems": {"problems": [problem]}}
+    code, out, err = command("apply", "-f", "ann.yaml")
+    assert (code, out, err) == (0, "ann: created (rev 1)\n", f"ann: {problem}\n")
+
+
 def test_what_the_key_may_not_read_is_not_checked(gateway: Gateway, command: Command, tmp_path: Path) -> None:
     (tmp_path / "ann.yaml").write_text(ROBOT)
     gateway.responses["/robots"] = {"rev": 1}

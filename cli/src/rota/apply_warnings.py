@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from rota.client import Api
+from rota.client import Api, ApiError
 from rota.kinds import Definition
 from rota.missing_names import REFERENCE, names, not_set
 from rota_contracts.robots.robot import RobotDefinition
@@ -18,8 +18,18 @@ async def warnings(api: Api, definitions: Sequence[Definition]) -> list[str]:
     robots = [each for each in definitions if isinstance(each, RobotDefinition)]
     needed = [each for robot in robots for each in _needed(robot)]
     known = {kind: await names(api, kind) for kind in dict.fromkeys(kind for kind, *_ in needed)}
-    missing = (text for kind, name, text in needed if (there := known[kind]) is not None and name not in there)
+    missing = [text for kind, name, text in needed if (there := known[kind]) is not None and name not in there]
+    for name in (each.member_id for each in robots if each.member_id):
+        missing += [f"{name}: {problem}" for problem in await _problems(api, name)]
     return list(dict.fromkeys(missing))
+
+
+async def _problems(api: Api, member: str) -> list[str]:
+    """The agents and MCP servers that it names and that aren't there; none while no executor says so."""
+    try:
+        return list((await api.of_team("GET", f"/robots/{member}/problems"))["problems"])
+    except ApiError:
+        return []
 
 
 def _needed(robot: RobotDefinition) -> Iterator[tuple[str, str, str]]:

@@ -26,6 +26,7 @@ from rota_contracts.messages import (
     quarantine,
     replay,
     retry,
+    robot_check,
     robot_facts,
     robot_state,
     run_trace,
@@ -178,6 +179,7 @@ CHECK_GOALS     = question("check_goals",     learning.CheckGoals,      learning
 REPLAY          = question("replay",          replay.ReplayExecution, replay.ReplayReply, to="executor", asked_by="trigger-gateway", timeout=30)
 READ_TRAIL      = question("read_trail",      run_trail.ReadTrail,    run_trail.TrailReply,       to="executor", asked_by="trigger-gateway", timeout=30)
 READ_TRACE      = question("read_trace",      run_trace.ReadTrace,    run_trace.TraceReply,       to="executor", asked_by="trigger-gateway", timeout=30)
+CHECK_ROBOT     = question("check_robot",     robot_check.CheckRobot,   robot_check.RobotProblems, to="executor", asked_by="trigger-gateway")
 READ_SPEND      = question("read_spend",      spend.ReadSpend,        spend.SpendReply,         to="executor", asked_by="trigger-gateway", timeout=30)
 CONTROL         = question("control",         control.Control,          control.ControlReply,         to="executor",  asked_by="trigger-gateway")
 INTERVENE       = question("intervene",       control.Intervene,        control.InterveneReply,         to="executor",  asked_by="trigger-gateway")

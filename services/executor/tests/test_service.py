@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 from services.executor.tests.fixtures import EQUIPPED
@@ -33,6 +34,7 @@ from rota_contracts.messages.executor_capacity import CheckSlots
 from rota_contracts.messages.learning import LearningCompletedV1
 from rota_contracts.messages.memory import Recall, RecallReply
 from rota_contracts.messages.replay import ReplayExecution
+from rota_contracts.messages.robot_check import CheckRobot
 from rota_contracts.messages.robot_facts import RobotDeletedV1
 from rota_contracts.messages.trigger import InterventionAction, Message
 from rota_contracts.messages.validation import Assertion, CheckRules, RulesReply, ValidationResult
@@ -250,3 +252,18 @@ async def test_the_owners_rules_are_checked_for_each_result() -> None:  # VA-01
     assert asked
     wanted = [Assertion(type="not_contains", value="refund"), "Is it friendly?"]
     assert {tuple(map(str, each.rules[-2:])) for each in asked} == {tuple(map(str, wanted))}
+
+
+async def test_agents_and_mcp_servers_that_are_not_there_are_named(bus: InMemoryBus) -> None:
+    """The agents of the platform are there; so is what stands in for an assistant, which is said."""
+    phases = {"goals": "rota.goals", "tasks": "acme.planner"}
+    robot = a_robot(config={"resources": {"agents": ["experts.writer", "rota.run"], "phases": phases}})
+    found = await bus.ask(catalog.CHECK_ROBOT, CheckRobot(robot=robot))
+    assert [problem.partition(":")[0] for problem in found.problems] == [
+        "there is no agent acme.planner here, so runs fail at tasks",
+        "there is no agent experts.writer here, so a general assistant does its tasks",
+    ]
+    tools = ScriptedTools()
+    tools.missing = ["MCP server crm isn't set up here, so there are no tools of it"]
+    async with executor(replace(in_memory(a_robot()), tools=tools)) as other:
+        assert (await other.ask(catalog.CHECK_ROBOT, CheckRobot(robot=a_robot()))).problems == tools.missing

@@ -28,8 +28,8 @@ def apply(
 ) -> None:
     """Create the robots and members in these files, or replace those that exist; members first.
 
-    A document with `kind: Member` is a person, one without `kind` is a robot. Sources and secrets that aren't there yet
-    are warned of.
+    A document with `kind: Member` is a person, one without `kind` is a robot. Sources, secrets, agents and MCP servers
+    that aren't there yet are warned of.
     """
     definitions = [definition for path in file for definition in read_kinds(path)]
 

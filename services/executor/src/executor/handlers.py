@@ -40,6 +40,7 @@ def build_handlers(use: UseCases, *, slots: int) -> Router:
     router.answer(catalog.READ_TRAIL, use.steps)
     router.answer(catalog.READ_TRACE, use.trace)
     router.answer(catalog.READ_SPEND, use.spend)
+    router.answer(catalog.CHECK_ROBOT, use.check_robot)
     return router
 
 

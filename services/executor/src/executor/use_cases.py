@@ -14,6 +14,7 @@ from executor.call_agents import CallAgents, LeaseSettings
 from executor.domain.spans import Content
 from executor.ports import Adapters
 from executor.publish import EventPublisher
+from executor.reads.check_definition import CheckDefinition
 from executor.reads.decide_permission import DecidePermission
 from executor.reads.read_executions import ReadExecutions
 from executor.reads.read_quarantine import ReadQuarantine
@@ -84,6 +85,7 @@ class UseCases:
     export_runs: ExportRuns
     export_spans: ExportSpans
     spend: ReadSpending
+    check_robot: CheckDefinition
     continue_below_ceilings: ContinueBelowCeilings
 
     @classmethod
@@ -195,6 +197,7 @@ class UseCases:
             export_runs=export_runs,
             export_spans=export_spans,
             spend=ReadSpending(runs=runs),
+            check_robot=CheckDefinition(agents=agents, tools=adapters.tools),
             continue_below_ceilings=ContinueBelowCeilings(runs=runs, meter=meter, send=send, clock=clock),
         )
 

@@ -12,6 +12,7 @@ from rota_common.errors import Transient
 from rota_common.runtime.traces import run_span
 from rota_common.testing.in_memory_bus import InMemoryBus
 from rota_contracts.catalog import (
+    CHECK_ROBOT,
     LIST_EXECUTIONS,
     READ_DELIVERY,
     READ_EXECUTION,
@@ -39,6 +40,7 @@ from rota_contracts.messages.execution import (
     TaskResult,
     TaskStatus,
 )
+from rota_contracts.messages.robot_check import CheckRobot, RobotProblems
 from rota_contracts.messages.run_history import Intervention
 from rota_contracts.messages.run_trace import ReadTrace, SpanKind, TraceReply, TraceSpan
 from rota_contracts.messages.run_trail import ReadTrail, TrailReply, TrailStep
@@ -157,6 +159,22 @@ async def test_a_team_reads_its_own_spending(acme: Gateway) -> None:  # EX-63
     wrong = [f"/v1/teams/{rest}" for rest in ("acme/spend", "acme/spend?since=2026-03-02T09:00:00Z&by=colour")]
     other = "/v1/teams/globex/spend?since=2026-03-02T09:00:00Z"
     assert [(await acme.call("GET", path)).status_code for path in (*wrong, other)] == [422, 422, 403]
+    assert len(asked) == 1
+
+
+async def test_what_a_robot_names_and_the_executor_has_not_is_read(acme: Gateway) -> None:
+    asked: list[CheckRobot] = []
+
+    async def check(question: CheckRobot) -> RobotProblems:
+        asked.append(question)
+        return RobotProblems(problems=["MCP server crm isn't set up here"])
+
+    acme.bus.answer(CHECK_ROBOT, check)
+    found = await acme.call("GET", "/v1/teams/acme/robots/leader/problems")
+    assert found.json() == {"problems": ["MCP server crm isn't set up here"]}
+    assert [(each.robot.team_id, each.robot.member_id) for each in asked] == [("acme", "leader")]
+    others = [f"/v1/teams/{of}/problems" for of in ("acme/robots/unknown", "globex/robots/leader")]
+    assert [(await acme.call("GET", path)).status_code for path in others] == [404, 403]
     assert len(asked) == 1
 
 

@@ -5,12 +5,16 @@ from typing import Annotated, Any
 from fastapi import Body, Query, Request, Response
 from pydantic import BaseModel, Field
 
+from rota_contracts.catalog import CHECK_ROBOT
+from rota_contracts.messages.robot_check import CheckRobot, RobotProblems
 from rota_contracts.messages.robot_state import RobotState
 from rota_contracts.model import Instant, Name
 from rota_contracts.robots.robot import RobotDefinition
 from rota_contracts.roles import Role
+from trigger_gateway import rpc
 from trigger_gateway.http.auth_routes import CallerDep, team_router
 from trigger_gateway.http.dependencies import UseCasesDep, idempotency_key
+from trigger_gateway.robots.find_robot import find_robot
 from trigger_gateway.robots.record import RobotView, as_read, for_viewers
 from trigger_gateway.teams.authenticate import Caller
 
@@ -92,6 +96,13 @@ async def read_next_runs(
 ) -> NextRuns:
     state = await use.view_robots.state(team, member, upcoming=count)
     return NextRuns(member_id=state.member_id, clock=state.clock, upcoming=state.upcoming)
+
+
+@router.get("/robots/{member}/problems", summary="Read what the robot names and the executor doesn't have")
+async def read_robot_problems(team: Name, member: Name, use: UseCasesDep) -> RobotProblems:
+    """Agents and MCP servers: by the operator's files, and by what servers answered last."""
+    record = await find_robot(use.view_robots.records, team, member)
+    return await rpc.call(use.ask, CHECK_ROBOT, CheckRobot(robot=record.robot))
 
 
 @router.put("/robots/{member}", summary="Replace a robot's definition", openapi_extra=_takes(required=True))

@@ -6,7 +6,7 @@ from rota_contracts.roles import Role
 
 ALLOWED: Mapping[Role, tuple[str, ...]] = {
     Role.VIEWER: (
-        *("list_robots", "read_robot", "read_robot_status", "read_next_runs", "check_clock"),
+        *("list_robots", "read_robot", "read_robot_status", "read_robot_problems", "read_next_runs", "check_clock"),
         *(
             "list_executions",
             "read_execution",

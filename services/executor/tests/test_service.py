@@ -257,11 +257,13 @@ async def test_the_owners_rules_are_checked_for_each_result() -> None:  # VA-01
 async def test_agents_and_mcp_servers_that_are_not_there_are_named(bus: InMemoryBus) -> None:
     """The agents of the platform are there; so is what stands in for an assistant, which is said."""
     phases = {"goals": "rota.goals", "tasks": "acme.planner"}
-    robot = a_robot(config={"resources": {"agents": ["experts.writer", "rota.run"], "phases": phases}})
+    robot = a_robot(
+        config={"resources": {"agents": ["experts.writer", "rota.run", "experts.scorer"], "phases": phases}}
+    )
     found = await bus.ask(catalog.CHECK_ROBOT, CheckRobot(robot=robot))
     assert [problem.partition(":")[0] for problem in found.problems] == [
         "there is no agent acme.planner here, so runs fail at tasks",
-        "there is no agent experts.writer here, so a general assistant does its tasks",
+        "there is no file of experts.writer, experts.scorer here, so a general assistant does their tasks",
     ]
     tools = ScriptedTools()
     tools.missing = ["MCP server crm isn't set up here, so there are no tools of it"]

@@ -8,7 +8,9 @@ from executor.tool_ports import Tools
 from rota_contracts.messages.robot_check import CheckRobot, RobotProblems
 from rota_contracts.robots.robot import Robot
 
-NO_ASSISTANT = "there is no agent {0} here, so a general assistant does its tasks: {0}.md in ROTA_AGENTS_DIR makes it"
+NO_ASSISTANT = (
+    "there is no file of {0} here, so a general assistant does their tasks: ID.md in ROTA_AGENTS_DIR is an agent"
+)
 NO_AGENT = "there is no agent {0} here, so runs fail at {1}: add {0}.md to the folder of ROTA_AGENTS_DIR"
 
 
@@ -27,6 +29,6 @@ class CheckDefinition:
         for phase in robot.robot_config.resources.phases:
             if self.agents.find(name := robot.phase_agent(phase), team=robot.team_id) is None:
                 yield NO_AGENT.format(name, phase)
-        for name in robot.allowed_agents():
-            if self.agents.find(name, team=robot.team_id) is None:
-                yield NO_ASSISTANT.format(name)
+        assistants = [name for name in robot.allowed_agents() if self.agents.find(name, team=robot.team_id) is None]
+        if assistants:
+            yield NO_ASSISTANT.format(", ".join(assistants))

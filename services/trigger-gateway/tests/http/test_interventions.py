@@ -181,6 +181,11 @@ async def test_a_task_without_a_message_starts_a_run_with_its_description(
     body = {"action": "task.add", "task": {"description": "Call Ada"}}
     assert (await acme.call("POST", INTERVENE, json=body)).status_code == 202
     assert [message.text() for message in scheduler.seen[0].input.messages] == ["Call Ada"]
+    exact = {"description": "Call Ada", "executor_type": "mcp", "executor_id": "crm.call"}
+    refused = await acme.call("POST", INTERVENE, json=body | {"task": exact})
+    assert error_of(refused) == (409, "nothing_under_way")
+    assert "without task.executor_type, task.executor_id, or once an execution has begun" in refused.text
+    assert len(scheduler.seen) == 1
 
 
 async def test_a_repeat_with_the_same_key_is_one_intervention(acme: Gateway, executor: Executor) -> None:

@@ -26,6 +26,7 @@ from trigger_gateway.runs.interventions import (
     PLANNING,
     Intervention,
     check_allowed,
+    check_start,
     target_execution,
     validate_intervention,
 )
@@ -92,6 +93,7 @@ class InterveneRobot:
             return await self._note(request_id, wanted, await self._plan(team, member, wanted, request_id, role))
         if noted is None and (sent := await self._signal(team, member, wanted, request_id, role)):
             return await self._note(request_id, wanted, sent)
+        check_start(wanted)
         await self._note(request_id, wanted, RunRequested())
         return await self.request_run(team, member, run_request(given), role=role, trace=trace, guarded=True)
 

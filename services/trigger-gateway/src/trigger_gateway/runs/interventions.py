@@ -116,6 +116,15 @@ def _wrong_media(message: Message) -> str:
     return ""
 
 
+def check_start(wanted: Intervention) -> None:
+    """Raise Conflict for a task that asks for more than the run that starts with it can promise."""
+    given = wanted.task.model_dump(exclude_none=True, exclude={"description"}) if wanted.task else {}
+    if given:
+        names = ", ".join(f"task.{name}" for name in given)
+        text = f"no execution is under way, and a run that starts makes its own plan: expected {wanted.action} "
+        raise Conflict("nothing_under_way", f"{text}without {names}, or once an execution has begun")
+
+
 def check_allowed(robot: Robot, action: InterventionAction) -> None:
     """Raise Conflict unless the robot allows the action, with the scheduler's reasons for it."""
     switch = robot.robot_config.triggers.intervene

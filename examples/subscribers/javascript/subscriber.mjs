@@ -24,14 +24,21 @@ if (!given.team || !given.name || !given.key) {
   process.exit(2);
 }
 
+// A line instead of a stack. The library's own words for a wrong name or key are few.
+function end(why) {
+  console.error(why instanceof Error ? `NATS: ${why.message}: is --url the right server, and are --team, --name and --key those that \`rota feed-clients add\` printed?` : why);
+  process.exit(1);
+}
+
 const seed = new TextEncoder().encode(readFileSync(given.key, "utf8").trim());
 const client = await connect({
   servers: given.url,
   authenticator: nkeyAuthenticator(seed),
   name: given.name,
   maxReconnectAttempts: -1,
-});
-const feed = await jetstream(client, { apiPrefix: "rota.js" }).consumers.get("DELIVERIES", `${given.team}=${given.name}`);
+}).catch(end);
+const consumers = jetstream(client, { apiPrefix: "rota.js" }).consumers;
+const feed = await consumers.get("DELIVERIES", `${given.team}=${given.name}`).catch(end);
 
 // The last count of every subject: in a program of yours, in the database that the work goes into.
 const last = existsSync(given.state) ? JSON.parse(readFileSync(given.state, "utf8")) : {};
@@ -44,7 +51,7 @@ for (;;) {
     const count = Number(message.headers.get("ce-sequence"));
     const before = last[message.subject] ?? 0;
     if (before && count > before + 1) {
-      throw new Error(`expected number ${before + 1} of ${message.subject}, got ${count}: was this place moved on, or does another program read under this name?`);
+      end(`expected number ${before + 1} of ${message.subject}, got ${count}: was this place moved on, or does another program read under this name?`);
     }
     if (count > before) {
       const fact = message.json();

@@ -112,16 +112,22 @@ async def test_with_nats_py(bus: IsolatedNats, center: Center, tmp_path: Path) -
     await check([sys.executable, str(EXAMPLES / "with_nats_py.py")], bus, center, tmp_path)
 
 
+async def ends_with_a_question(program: list[str], bus: IsolatedNats, folder: Path, *, name: str, key: Path) -> None:
+    """In a line, and with no stack."""
+    given = ["--url", bus.url, "--team", TEAM, "--name", name, "--key", str(key)]
+    process = await asyncio.create_subprocess_exec(*program, *given, cwd=folder, stderr=asyncio.subprocess.PIPE)
+    async with asyncio.timeout(WITHIN_S):
+        _, printed = await process.communicate()
+    shown = printed.decode()
+    assert (process.returncode, "is --url the right server" in shown) == (1, True), shown
+    assert "Traceback" not in shown
+    assert "    at " not in shown
+
+
 async def test_a_key_of_another_server_ends_it_with_a_question(bus: IsolatedNats, tmp_path: Path) -> None:
     key = tmp_path / "other.nk"
     key.write_text(new_key()[0])
-    given = ["--url", bus.url, "--team", TEAM, "--name", NAME, "--key", str(key)]
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, str(EXAMPLES / "with_nats_py.py"), *given), cwd=tmp_path, stderr=asyncio.subprocess.PIPE
-    )
-    async with asyncio.timeout(WITHIN_S):
-        _, printed = await process.communicate()
-    assert (process.returncode, b"Traceback" in printed, b"is --url the right server" in printed) == (1, False, True)
+    await ends_with_a_question([sys.executable, str(EXAMPLES / "with_nats_py.py")], bus, tmp_path, name=NAME, key=key)
 
 
 async def test_in_javascript(bus: IsolatedNats, center: Center, tmp_path: Path) -> None:
@@ -133,6 +139,8 @@ async def test_in_javascript(bus: IsolatedNats, center: Center, tmp_path: Path) 
     async with asyncio.timeout(2 * WITHIN_S):
         assert await install.wait() == 0
     await check(["node", "subscriber.mjs"], bus, center, folder)
+    mine = bus.key(TEAM, NAME)
+    await ends_with_a_question(["node", "subscriber.mjs"], bus, folder, name="another", key=mine)
 
 
 async def test_with_faststream(bus: IsolatedNats, center: Center, tmp_path: Path) -> None:

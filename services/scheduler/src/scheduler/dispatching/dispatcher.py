@@ -66,6 +66,7 @@ class Dispatcher:
     _queue_state: QueueState = field(default_factory=QueueState, init=False)
     _republish: Republish = field(init=False)
     _ended: set[Key] = field(default_factory=set, init=False)
+    _repeats: bool = field(default=False, init=False)
 
     @property
     def queue_state(self) -> QueueState:
@@ -105,7 +106,7 @@ class Dispatcher:
         await self.queue.release(self.owner)
 
     async def _dispatch(self, epoch: int) -> None:
-        self._epoch = epoch
+        self._epoch, self._repeats = epoch, True  # what the last dispatcher has not acknowledged comes again
         self._republish = Republish(
             queue=self.queue,
             publisher=self.publisher,
@@ -179,16 +180,24 @@ class Dispatcher:
             await self._handle_each(intake, items)
 
     async def _handle(self, intake: Intake, items: Sequence[Item]) -> None:
-        """Repeats are few: what is stored is looked at only once a write has met one."""
-        try:
-            await self._handle_once(intake, items, look=False)
-        except Repeated:
-            await self._handle_once(intake, items, look=True)
+        """Repeats are few, and come together: once a write has met one, what is stored is looked at, as long as a look
+        finds some."""
+        if not self._repeats:
+            try:
+                await self._handle_once(intake, items)
+            except Repeated:
+                self._repeats = True
+            else:
+                return
+        await self._handle_once(intake, items)
 
-    async def _handle_once(self, intake: Intake, items: Sequence[Item], *, look: bool) -> None:
+    async def _handle_once(self, intake: Intake, items: Sequence[Item]) -> None:
+        look = self._repeats
         snapshot = await read_snapshot(intake, self.queue, self.robots, self._queue_state, look=look)
         events = [item.event for item in items if not has_failed(item, snapshot)]
         await self._decide(replace(intake, events=events), snapshot)
+        if look and intake.triggers():
+            self._repeats = bool(snapshot.stored)
 
     async def _handle_each(self, intake: Intake, items: Sequence[Item]) -> None:
         """One part of a batch at a time, so that only the guilty one fails."""

@@ -269,3 +269,12 @@ async def test_agents_and_mcp_servers_that_are_not_there_are_named(bus: InMemory
     tools.missing = ["MCP server crm isn't set up here, so there are no tools of it"]
     async with executor(replace(in_memory(a_robot()), tools=tools)) as other:
         assert (await other.ask(catalog.CHECK_ROBOT, CheckRobot(robot=a_robot()))).problems == tools.missing
+
+
+async def test_what_is_said_of_missing_servers_holds_no_secret() -> None:
+    tools = ScriptedTools()
+    tools.missing = ["its tools are left out: the server answered 401 to only-ours-417"]
+    adapters = replace(in_memory(a_robot()), tools=tools, known_secrets=lambda team: ["only-ours-417"])
+    async with executor(adapters) as bus:
+        (problem,) = (await bus.ask(catalog.CHECK_ROBOT, CheckRobot(robot=a_robot()))).problems
+    assert problem == "its tools are left out: the server answered 401 to [REDACTED]"

@@ -120,6 +120,7 @@ class UseCases:
             on_end=export_runs.finished,
         )
         built_in = _built_in(adapters, settings, service)
+        tools = RedactedTools(RobotTools(mcp=adapters.tools, registry=built_in), adapters.known_secrets)
         run_step = StepRunner(
             models=models,
             agents=agents,
@@ -133,10 +134,7 @@ class UseCases:
             known_secrets=adapters.known_secrets,
             calls=CallRunner(
                 blobs=adapters.blobs,
-                real=Toolset(
-                    RedactedTools(RobotTools(mcp=adapters.tools, registry=built_in), adapters.known_secrets),
-                    RedactedProcesses(adapters.processes, adapters.known_secrets),
-                ),
+                real=Toolset(tools, RedactedProcesses(adapters.processes, adapters.known_secrets)),
                 recording=Toolset(
                     RobotTools(mcp=adapters.recording_tools, registry=built_in, recorded=True),
                     adapters.recording_processes,
@@ -197,7 +195,7 @@ class UseCases:
             export_runs=export_runs,
             export_spans=export_spans,
             spend=ReadSpending(runs=runs),
-            check_robot=CheckDefinition(agents=agents, tools=adapters.tools),
+            check_robot=CheckDefinition(agents=agents, tools=tools),
             continue_below_ceilings=ContinueBelowCeilings(runs=runs, meter=meter, send=send, clock=clock),
         )
 

@@ -1,12 +1,12 @@
 """MongoDB queries and projections of runs: signals, merge targets, recent runs, slots."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from executor.domain.run import Run, Signal, deadline_id
 from executor.domain.signals.limits import INBOX_LIMIT, SIGNALS_LIMIT, is_limited, size_of
 from executor.domain.situation.wording import about
-from rota_common.stores.mongo import NOW, Document, behind
+from rota_common.stores.mongo import NOW, Document, after, behind
 from rota_common.stores.trigger_documents import stored_trigger
 from rota_contracts.messages.control import ControlAction
 from rota_contracts.messages.execution import ExecStatus, ExecutionSummary, excerpt
@@ -142,6 +142,13 @@ def signalled_by(signal: Signal) -> Document:
         return {"inbox.id": signal.id}
     stopping = {"inbox.action": ControlAction.STOP.value, "status": {"$nin": OVER}}
     return {"$or": [{"inbox.id": signal.id}, stopping]}
+
+
+def created(document: Document, lease: timedelta) -> list[Document]:
+    """An upsert that inserts a claimed document, and leaves one that is there as it is."""
+    # $literal: a run may contain what MongoDB would take for fields.
+    claimed = {"$mergeObjects": [{"$literal": document}, {"due_at": after(lease)}]}
+    return [{"$replaceWith": {"$cond": [{"$eq": [{"$type": "$status"}, "missing"]}, claimed, "$$ROOT"]}}]
 
 
 def put(signal: Signal) -> list[Document]:

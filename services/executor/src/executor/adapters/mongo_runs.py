@@ -20,6 +20,7 @@ from executor.adapters.mongo_run_parts import moved, moving, still_apart
 from executor.adapters.mongo_run_queries import (
     DECIDED,
     OVER,
+    created,
     expired,
     merge_targets_of,
     overdue,
@@ -68,12 +69,13 @@ class MongoRuns(MongoRunReads):
         execution = run.execution
         keys = {"_id": run.id, "team_id": execution.team_id, "member_id": execution.member_id}
         inbox = [signal.model_dump(mode="json") for signal in run.inbox]
-        state = {"owner": owner, "due_at": self._clock() + lease, "epoch": epoch, "inbox": inbox, "journal": []}
+        state = {"owner": owner, "epoch": epoch, "inbox": inbox, "journal": []}
+        new = {**keys, **state, "created_at": execution.created_at, **whole(run)}
         try:
-            await self._runs.insert_one({**keys, **state, "created_at": execution.created_at, **whole(run)})
+            before = await self._runs.find_one_and_update({"_id": run.id}, created(new, lease), {"_id": 1}, upsert=True)
         except DuplicateKeyError:
             return None
-        return epoch
+        return epoch if before is None else None
 
     async def give_up(self, run_id: str, at: datetime) -> bool:
         """Its place is taken by a document that no query but those by id finds."""

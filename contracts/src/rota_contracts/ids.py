@@ -1,4 +1,4 @@
-"""Derived ids: the same cause gives the same id, so that duplicates are recognised."""
+"""Derived ids: the same cause gives the same id, so that duplicates are recognised. And random ones."""
 
 import json
 from datetime import UTC, datetime

@@ -20,10 +20,18 @@ from rota_common.testing.model_answers import Completion
 from rota_common.testing.openai_server import ModelRequest, openai_server
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.messages.execution import ExecStatus, Execution, TaskStatus
+from tests.integration.executor.harness import kind
 from tests.integration.path.harness import EXAMPLES, System, a_system, example
 
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.yaml") if path.stem != "greeter")
 TALK = {"action": "task.add", "messages": [{"role": "user", "content": "Meeting with BigCorp's CTO. Prepare it."}]}
+OF_PHASES = {
+    "inspiration": "\n\n".join(f"## {name}\nnone known" for name in SECTIONS),
+    "goals": "## Goals\n1. Do the duties",
+    "tasks": json.dumps({"tasks": [{"id": "all", "description": "Do the duties with all tools"}]}),
+    "delivery": json.dumps({"content": {"summary": "Done.", "body": "# Done"}}),
+}
+LESSONS = json.dumps({"lessons": [{"type": "insight", "content": "It went well"}]})
 
 
 class MovedClock:
@@ -44,16 +52,10 @@ def tools_of(name: str) -> dict[str, set[str]]:
 
 def answers(asked: ModelRequest) -> Completion:
     """Of a model that does what is asked, and calls each tool of a server that it is offered once."""
-    if "Write the report." in asked.words:
-        return Completion(text="\n\n".join(f"## {name}\nnone known" for name in SECTIONS))
-    if "Make today's goals" in asked.words:
-        return Completion(text="## Goals\n1. Do the duties")
-    if "Make the plan" in asked.words:
-        return Completion(text=json.dumps({"tasks": [{"id": "all", "description": "Do the duties with all tools"}]}))
-    if "Write it up" in asked.words:
-        return Completion(text=json.dumps({"content": {"summary": "Done.", "body": "# Done"}}))
     if "You keep the lessons" in asked.system:
-        return Completion(text=json.dumps({"lessons": [{"type": "insight", "content": "It went well"}]}))
+        return Completion(text=LESSONS)
+    if (phase := kind(asked)) in OF_PHASES:
+        return Completion(text=OF_PHASES[phase])
     offered = [each["function"]["name"] for each in asked.body.get("tools", ())]
     wanted = [each for each in offered if "__" in each]
     if wanted and not any(each["role"] == "tool" for each in asked.body["messages"]):

@@ -46,6 +46,7 @@ STEP_S = 120
 work."""
 
 NEVER_S = 36_000
+"""Longer than any proof."""
 
 LEASE = 0.6
 RUN_S = 0.3

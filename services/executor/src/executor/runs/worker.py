@@ -215,7 +215,8 @@ class RunWorker:
     async def _work(self, run: Run, epoch: int, step: Work) -> Run:
         """The run after one step, saved where that matters, or after signals that came before it; a stop cancels the
         step and is applied at once."""
-        if saving.needed_before(run, step, hooked=(hooked := self.hooked(run))):
+        hooked = self.hooked(run)
+        if saving.needed_before(run, step, hooked=hooked):
             run = await self.runs.save(run, epoch)
             if run.inbox:  # the step may not be the next any more
                 return journal.record_signals(run, now=self.clock())

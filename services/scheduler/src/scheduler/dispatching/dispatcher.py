@@ -182,14 +182,11 @@ class Dispatcher:
     async def _handle(self, intake: Intake, items: Sequence[Item]) -> None:
         """Repeats are few, and come together: once a write has met one, what is stored is looked at, as long as a look
         finds some."""
-        if not self._repeats:
-            try:
-                await self._handle_once(intake, items)
-            except Repeated:
-                self._repeats = True
-            else:
-                return
-        await self._handle_once(intake, items)
+        try:
+            await self._handle_once(intake, items)
+        except Repeated:
+            self._repeats = True
+            await self._handle_once(intake, items)
 
     async def _handle_once(self, intake: Intake, items: Sequence[Item]) -> None:
         look = self._repeats

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rota.server.services import StackSettings, build_all
+from rota.server.build import build_all
+from rota.server.services import StackSettings
 from rota_common.runtime.service import Runtime, Service
 from rota_contracts.catalog import CHANNELS, QUESTIONS, SERVICES
 from rota_contracts.streams import consumers

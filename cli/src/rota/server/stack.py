@@ -1,5 +1,7 @@
 """The whole system in one process: NATS, MongoDB, the seven services, the gateway's HTTP. Same code as in a cluster."""
 
+import asyncio
+import gc
 import os
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
@@ -12,7 +14,7 @@ from typing import Self
 from rota.errors import CliError
 from rota.server.http import listening, serving, url_of
 from rota.server.servers import Progress, locked, start_servers
-from rota.server.services import GATEWAY, StackSettings, build_all, problems, stop_all, wait_until_ready
+from rota.server.services import GATEWAY, StackSettings, problems, stop_all, wait_until_ready
 from rota_common.nats_admin.config import Folder
 from rota_common.runtime.service import Runtime
 from rota_common.runtime.serving import App
@@ -20,6 +22,16 @@ from rota_common.runtime.serving import App
 
 def silent(part: str, state: str) -> None:
     """The Progress that prints nothing."""
+
+
+def _import_services() -> None:
+    """Takes seconds, in which the servers start. An import only adds objects, so that garbage would be looked for among
+    more and more of them in vain."""
+    gc.disable()
+    try:
+        from rota.server import build as build
+    finally:
+        gc.enable()
 
 
 @dataclass
@@ -75,7 +87,7 @@ class Stack:
         # A folder in use and a taken port are refused before anything starts.
         self._ends.enter_context(locked(self.folder))
         listener = self._ends.enter_context(listening(self.http_port))
-        servers = await start_servers(
+        starting = start_servers(
             self._ends,
             self.folder,
             nats_url=self.nats_url,
@@ -83,6 +95,7 @@ class Stack:
             mongo_url=self.mongo_url,
             progress=self.progress,
         )
+        servers, _ = await asyncio.gather(starting, asyncio.to_thread(_import_services))
         self.nats_url, self.mongo_url = servers.nats_url, servers.mongo_url
         self.nats = servers.nats
         self.apps = self._build(url_of(listener))
@@ -96,6 +109,8 @@ class Stack:
         self.progress("services", f"{len(self.apps)} ready: {', '.join(self.apps)}")
 
     def _build(self, public_url: str) -> dict[str, App]:
+        from rota.server.build import build_all
+
         settings = StackSettings(
             nats_url=self.nats_url,
             mongo_url=self.mongo_url,

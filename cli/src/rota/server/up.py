@@ -1,6 +1,7 @@
 """`rota up` itself: the stack until a signal, with its keys, its log and its context file."""
 
 import asyncio
+import gc
 import os
 import tempfile
 from collections.abc import Mapping
@@ -94,6 +95,7 @@ async def _up(options: UpOptions, folder: Path) -> None:
             model=options.model,
             smtp_url=without_password(options.smtp_url) if options.smtp_url else "",
         )
+        gc.freeze()  # what the start has made stays: a full collection would look at it again each time
         _ready(options, folder, here, name, current=await save_own(here, name))
         try:
             await asyncio.Event().wait()

@@ -7,6 +7,7 @@ import pytest
 from executor.agents.operator_files import ALL_TEAMS
 from executor.agents.prompt_files import AgentFileError, Agents, parse
 from executor.domain.conversation.chat import Tool
+from rota_contracts.messages.provider import Capability, ConnectorOptions, Mode
 from rota_contracts.robots.robot import ALL_PHASES
 
 
@@ -39,6 +40,65 @@ def test_the_front_matter_bounds_how_often_and_which_tools_are_used() -> None:  
     assert all(unbounded.may_use(tool) for tool in tools)
 
 
+PACKAGE = """---
+name: The keeper
+type: assistant
+connector: $ENV.KEEPER_MODEL
+connector_options: {optional: true, connectors: [mine, openai], filters: [tool_calls, vision]}
+options: {temperature: 0.7}
+modes: [chat, task]
+default_mode: chat
+mcp: {servers: [{server_id: store}, {server_id: web, tools: [fetch]}]}
+tags: [Data, Knowledge]
+public: true
+mentionable: true
+sort: 14
+teams: [acme]
+---
+You keep things."""
+
+
+def test_an_agents_file_has_the_fields_of_the_package(tmp_path: Path) -> None:  # CL-08 CL-09 CL-10
+    (tmp_path / "yao.keeper.md").write_text(PACKAGE)
+    agents = Agents(tmp_path, environ={"KEEPER_MODEL": "mine"})
+    keeper = agents.find("yao.keeper", team="acme")
+    assert keeper is not None
+    assert (keeper.connector, keeper.options) == ("mine", {"temperature": 0.7})
+    assert keeper.connector_options == ConnectorOptions(
+        optional=True, connectors=["mine", "openai"], filters=[Capability.TOOL_CALLS, Capability.VISION]
+    )
+    tools = [
+        Tool("store__get", "store", "get"),
+        Tool("web__fetch", "web", "fetch"),
+        Tool("web__send", "web", "send"),
+        Tool("crm__read", "crm", "read"),
+        Tool("read_file", "rota", "read_file"),
+    ]
+    assert [tool.name for tool in tools if keeper.may_use(tool)] == ["store__get", "web__fetch", "read_file"]
+    (card,) = [card for card in agents.cards(team="acme", tags=["Data"]) if not card.built_in]
+    assert (card.id, card.name, card.modes, card.default_mode, card.sort) == (
+        "yao.keeper",
+        "The keeper",
+        [Mode.CHAT, Mode.TASK],
+        Mode.CHAT,
+        14,
+    )
+    assert (card.tags, card.public, card.mentionable) == (["Data", "Knowledge"], True, True)
+    assert [card.id for card in agents.cards(team="acme")][-1] == "yao.keeper"  # by its place, behind the built-in ones
+    assert "yao.keeper" not in {card.id for card in agents.cards(team="globex")}
+
+
+def test_a_variable_that_is_not_there_is_named(tmp_path: Path) -> None:  # CL-10
+    (tmp_path / "yao.keeper.md").write_text(PACKAGE)
+    with pytest.raises(AgentFileError, match="agent yao.keeper can't be read: expected the environment variable KEEP"):
+        Agents(tmp_path, environ={})
+
+
+def test_the_specifications_names_of_the_platforms_agents_are_aliases() -> None:  # CL-21 EX-03
+    agents = Agents()
+    assert agents.find("__yao.goals", team="acme") is agents.find("rota.goals", team="acme") is not None
+
+
 def test_a_prompt_needs_no_front_matter() -> None:
     agent = parse("x", "You are a clerk.\n---\nBe kind.", teams=ALL_TEAMS)
     assert (agent.connector, agent.options) == ("", {})
@@ -65,6 +125,11 @@ def test_a_file_that_can_not_be_read_is_named(subtests: pytest.Subtests) -> None
         ("---\ntimeout: 0\n---\nprompt", r"timeout in the front matter of mine\.md to be seconds, up to 3600, got 0"),
         ("---\ntimeout: 5m\n---\nprompt", r"timeout .* got '5m'"),
         ("---\ntools: web\n---\nprompt", r"expected tools in the front matter of mine\.md to be a list .* got 'web'"),
+        ("---\nmodes: [sing]\n---\nprompt", r"modes in the front matter of mine\.md to be a list of chat, task, got"),
+        ("---\ndefault_mode: chat\n---\nprompt", r"default_mode .* to be one of its modes"),
+        ("---\nconnector_options: {filters: [visoin]}\n---\nprompt", r"filters \(of tool_calls, .*visoin"),
+        ("---\nmcp: {servers: [web]}\n---\nprompt", r"expected mcp in .*server_id"),
+        ("---\nsort: first\n---\nprompt", r"expected sort .* a whole number, got 'first'"),
         ("---\nconnector: x\nprompt", r"the front matter of mine\.md has no end"),
     ]
     for text, reason in cases:

@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import json
+from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -96,6 +98,20 @@ async def rounds(count: int = 20) -> None:
     """Let everybody else have their turns."""
     for _ in range(count):
         await asyncio.sleep(0)
+
+
+async def test_callers_choose_among_the_connectors_that_an_agent_offers(world: Replicas, tmp_path: Path) -> None:
+    # CL-12
+    (tmp_path / "rota.learning.md").write_text(
+        "---\nteams: '*'\nconnector_options: {connectors: [rehearsal]}\n---\nLearn."
+    )
+    world.model.go.set()
+    call = replace(world.replica(), agents=Agents(tmp_path))
+    refused = await call(a_call(call_id="c1", model="openai"))
+    assert refused.error == "agent rota.learning may be asked with the connectors rehearsal, not 'openai'"
+    assert (await call(a_call(call_id="c2", model="rehearsal"))).error == ""
+    assert (await call(a_call(call_id="c3"))).error == ""
+    assert len(world.model.prompts) == 2
 
 
 async def test_another_replica_waits_for_the_answer(world: Replicas) -> None:  # EX-88

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from executor.agents.connectors import ConnectorFileError, Connectors
+from executor.agents.connectors import ANY, ConnectorFileError, Connectors
 from rota_common.errors import Permanent
+from rota_contracts.messages.provider import Capability, ConnectorOptions
 
 KEY = "sk-very-secret"
 MINE = """
@@ -42,6 +43,57 @@ def test_a_connector_can_what_its_file_does_not_deny(folder: Path) -> None:  # C
     mine, plain = connectors.choose(team="acme"), connectors.choose("plain", team="acme")
     assert (mine.can("tool_calls"), mine.can("vision"), mine.can("audio")) == (True, True, True)
     assert (plain.can("tool_calls"), plain.can("vision")) == (False, True)
+
+
+def test_capabilities_are_those_of_the_models_file_then_of_the_connector_then_the_usual_ones(folder: Path) -> None:
+    # CL-15
+    (folder / "models.yml").write_text("mine: {vision: claude, audio: false}\nanthropic: {reasoning: true}\n")
+    connectors = Connectors("mine", environ={"MY_KEY": KEY, "ANTHROPIC_API_KEY": "b"}, folder=folder)
+    mine, theirs = connectors.choose(team="acme"), connectors.choose("anthropic", team="acme")
+    eight = {"tool_calls", "vision", "audio", "reasoning", "streaming", "json", "multimodal", "temperature_adjustable"}
+    assert mine.capabilities.keys() == theirs.capabilities.keys() == eight  # CL-13
+    assert (mine.capabilities["vision"], mine.can("audio"), mine.can("tool_calls"), mine.can("json")) == (
+        "claude",
+        False,
+        True,
+        False,
+    )
+    assert (theirs.can("reasoning"), theirs.can("audio"), theirs.can("vision")) == (True, False, True)
+
+
+def test_a_models_file_that_can_not_be_read_is_named(folder: Path, subtests: pytest.Subtests) -> None:
+    cases = [
+        ("mine: [", r"models\.yml can't be read"),
+        ("mine: {visoin: true}", r"models\.yml can't be read.*expected capabilities, of tool_calls, .*, got visoin"),
+        ("mine: {vision: gemini}", r"capability vision to be true or false, openai or claude, got 'gemini'"),
+        ("mine: {audio: openai}", r"capability audio to be true or false, got 'openai'"),
+        ("yours: {audio: true}", r"models\.yml names yours: expected connectors"),
+    ]
+    for text, reason in cases:
+        with subtests.test(text=text):
+            (folder / "models.yml").write_text(text)
+            with pytest.raises(ConnectorFileError, match=rf"(?s){reason}"):
+                Connectors("mine", environ={}, folder=folder)
+
+
+def test_the_connectors_of_a_team_are_those_that_can_all_that_is_asked_for(folder: Path) -> None:  # CL-12 CL-13
+    (folder / "plain.yaml").write_text(
+        "label: P\nteams: '*'\ntype: openai\noptions: {capabilities: {tool_calls: false}}\n"
+    )
+    connectors = Connectors("mine", environ={}, folder=folder)
+
+    def ids(team: str, offered: ConnectorOptions = ANY, *filters: Capability) -> list[str]:
+        return [each.id for each in connectors.of(team, offered, filters)]
+
+    assert ids("acme") == ["anthropic", "mine", "openai", "plain", "rehearsal"]
+    assert ids("globex") == ["anthropic", "openai", "plain", "rehearsal"]
+    assert ids("acme", ANY, Capability.TOOL_CALLS, Capability.JSON) == ["openai"]
+    assert ids("acme", ConnectorOptions(connectors=["mine", "plain"])) == ["mine", "plain"]
+    assert ids("acme", ConnectorOptions(connectors=["mine", "plain"], filters=[Capability.TOOL_CALLS])) == ["mine"]
+    found = {each.id: each for each in connectors.of("acme")}
+    assert (found["mine"].default, found["openai"].default) == (True, False)
+    assert "MY_KEY" in found["mine"].problem
+    assert "localhost" not in repr(found)  # no address is anybody's but the operator's
 
 
 def test_a_key_is_never_shown(folder: Path) -> None:

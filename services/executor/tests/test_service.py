@@ -33,6 +33,7 @@ from rota_contracts.messages.execution import (
 from rota_contracts.messages.executor_capacity import CheckSlots
 from rota_contracts.messages.learning import LearningCompletedV1
 from rota_contracts.messages.memory import Recall, RecallReply
+from rota_contracts.messages.provider import Capability, ListAgents, ListProviders, ProviderList
 from rota_contracts.messages.replay import ReplayExecution
 from rota_contracts.messages.robot_check import CheckRobot
 from rota_contracts.messages.robot_facts import RobotDeletedV1
@@ -269,6 +270,17 @@ async def test_agents_and_mcp_servers_that_are_not_there_are_named(bus: InMemory
     tools.missing = ["MCP server crm isn't set up here, so there are no tools of it"]
     async with executor(replace(in_memory(a_robot()), tools=tools)) as other:
         assert (await other.ask(catalog.CHECK_ROBOT, CheckRobot(robot=a_robot()))).problems == tools.missing
+
+
+async def test_connectors_and_agents_are_listed_for_a_team(bus: InMemoryBus) -> None:  # CL-14
+    found = await bus.ask(catalog.LIST_PROVIDERS, ListProviders(team_id=TEAM, filters=[Capability.JSON]))
+    assert [(each.id, each.type) for each in found.providers] == [("openai", "openai")]
+    of_agent = await bus.ask(catalog.LIST_PROVIDERS, ListProviders(team_id=TEAM, agent_id="rota.goals"))
+    assert [each.id for each in of_agent.providers] == ["anthropic", "openai", "rehearsal"]
+    unknown = await bus.ask(catalog.LIST_PROVIDERS, ListProviders(team_id=TEAM, agent_id="experts.unknown"))
+    assert unknown == ProviderList(problem="there is no agent experts.unknown: `rota agents list` shows them")
+    agents = (await bus.ask(catalog.LIST_AGENTS, ListAgents(team_id=TEAM))).agents
+    assert {"rota.goals", "rota.validation"} <= {card.id for card in agents if card.built_in}
 
 
 async def test_what_is_said_of_missing_servers_holds_no_secret() -> None:

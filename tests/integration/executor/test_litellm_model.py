@@ -176,6 +176,13 @@ async def test_a_name_that_a_model_made_up_does_no_harm_to_the_conversation(serv
     assert [call["function"]["name"] for call in sent] == ["crm_wipe", "___", "x" * 64, "call"]
 
 
+async def test_a_model_whose_temperature_is_fixed_gets_none(server: OpenAIServer) -> None:  # CL-13
+    given = prompt(server)
+    fixed = dataclasses.replace(given.connector, capabilities={"temperature_adjustable": False})
+    await LitellmModel().complete(dataclasses.replace(given, connector=fixed))
+    assert "temperature" not in server.asked[0].body
+
+
 async def test_a_model_without_tool_calls_gets_neither_tools_nor_a_choice(server: OpenAIServer) -> None:  # CL-16
     given = dataclasses.replace(prompt(server), tools=TOOLS, options={"tool_choice": "auto"})
     await LitellmModel().complete(given)

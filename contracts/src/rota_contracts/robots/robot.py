@@ -35,6 +35,11 @@ class Phase(StrEnum):
 ALL_PHASES: tuple[Phase, ...] = tuple(Phase)
 
 
+def platform_name(agent_id: str) -> str:
+    """An agent's id; `__yao.` is an alias of `rota.`, the platform's own."""
+    return f"rota.{agent_id.removeprefix('__yao.')}" if agent_id.startswith("__yao.") else agent_id
+
+
 class RobotStatus(StrEnum):
     """`working` is derived when a robot is read and is never written."""
 
@@ -263,7 +268,7 @@ class Robot(RobotDefinition):
         """The agent of a phase, or of `validation`; `__yao.` is an alias of `rota.`."""
         agents = {str(name): agent for name, agent in self.robot_config.resources.phases.items()}
         chosen = agents.get(phase, f"rota.{phase}")
-        return f"rota.{chosen.removeprefix('__yao.')}" if chosen.startswith("__yao.") else chosen
+        return platform_name(chosen)
 
     def trigger(self, kind: TriggerType) -> Trigger:
         """The switch for triggers of this kind; a callback counts as an event."""

@@ -181,6 +181,7 @@ class CallAgents:
         agent = self.agents.find(agent_id, team=request.team_id)
         if agent is None:
             raise Permanent(f"there is no agent {agent_id}: add {agent_id}.md to ROTA_AGENTS_DIR")
+        self.models.check_offered(agent, request.model or "", team=request.team_id)
         model, connector = self.models.choose(
             _mode(run, robot), request.model or "", agent.connector, payer=_payer(request, run, robot)
         )

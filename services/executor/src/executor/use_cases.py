@@ -16,6 +16,7 @@ from executor.ports import Adapters
 from executor.publish import EventPublisher
 from executor.reads.check_definition import CheckDefinition
 from executor.reads.decide_permission import DecidePermission
+from executor.reads.list_models import ListModels
 from executor.reads.read_executions import ReadExecutions
 from executor.reads.read_quarantine import ReadQuarantine
 from executor.reads.read_steps import ReadSteps
@@ -86,6 +87,7 @@ class UseCases:
     export_spans: ExportSpans
     spend: ReadSpending
     check_robot: CheckDefinition
+    list_models: ListModels
     continue_below_ceilings: ContinueBelowCeilings
 
     @classmethod
@@ -97,7 +99,7 @@ class UseCases:
         environ = os.environ if environ is None else environ
         runs, publish = adapters.runs, service.publish
         connectors = Connectors(settings.connector, environ=environ, folder=settings.connectors_dir)
-        agents = Agents(settings.agents_dir)
+        agents = Agents(settings.agents_dir, environ=environ)
         meter = Meter(
             budget=adapters.budget,
             prices=adapters.prices,
@@ -196,6 +198,7 @@ class UseCases:
             export_spans=export_spans,
             spend=ReadSpending(runs=runs),
             check_robot=CheckDefinition(agents=agents, tools=tools),
+            list_models=ListModels(connectors=connectors, agents=agents),
             continue_below_ceilings=ContinueBelowCeilings(runs=runs, meter=meter, send=send, clock=clock),
         )
 

@@ -13,7 +13,9 @@ from rota_common.runtime.traces import run_span
 from rota_common.testing.in_memory_bus import InMemoryBus
 from rota_contracts.catalog import (
     CHECK_ROBOT,
+    LIST_AGENTS,
     LIST_EXECUTIONS,
+    LIST_PROVIDERS,
     READ_DELIVERY,
     READ_EXECUTION,
     READ_SPEND,
@@ -39,6 +41,15 @@ from rota_contracts.messages.execution import (
     ReadExecution,
     TaskResult,
     TaskStatus,
+)
+from rota_contracts.messages.provider import (
+    AgentCard,
+    AgentList,
+    Capability,
+    ListAgents,
+    ListProviders,
+    Provider,
+    ProviderList,
 )
 from rota_contracts.messages.robot_check import CheckRobot, RobotProblems
 from rota_contracts.messages.run_history import Intervention
@@ -176,6 +187,40 @@ async def test_what_a_robot_names_and_the_executor_has_not_is_read(acme: Gateway
     others = [f"/v1/teams/{of}/problems" for of in ("acme/robots/unknown", "globex/robots/leader")]
     assert [(await acme.call("GET", path)).status_code for path in others] == [404, 403]
     assert len(asked) == 1
+
+
+async def test_providers_are_listed_by_what_they_can(acme: Gateway) -> None:  # CL-14
+    asked: list[ListProviders] = []
+    can = dict.fromkeys(Capability, True)
+    there = Provider(id="mine", label="Mine", type="openai", model="small", capabilities=can)
+
+    async def providers(question: ListProviders) -> ProviderList:
+        asked.append(question)
+        return ProviderList(problem="there is no agent x") if question.agent_id else ProviderList(providers=[there])
+
+    acme.bus.answer(LIST_PROVIDERS, providers)
+    found = await acme.call("GET", "/v1/teams/acme/llm/providers?filters=tool_calls,vision")
+    assert [(each["id"], each["capabilities"]["vision"]) for each in found.json()["providers"]] == [("mine", True)]
+    assert (asked[0].team_id, asked[0].filters) == ("acme", [Capability.TOOL_CALLS, Capability.VISION])
+    wrong = await acme.call("GET", "/v1/teams/acme/llm/providers?filters=visoin")
+    assert wrong.status_code == 422
+    assert "multimodal, temperature_adjustable, got visoin" in wrong.text
+    paths = ["acme/llm/providers?agent=x", "globex/llm/providers", "globex/agents"]
+    assert [(await acme.call("GET", f"/v1/teams/{path}")).status_code for path in paths] == [404, 403, 403]
+    assert len(asked) == 2
+
+
+async def test_agents_are_listed_by_their_tags(acme: Gateway) -> None:  # CL-08
+    asked: list[ListAgents] = []
+
+    async def agents(question: ListAgents) -> AgentList:
+        asked.append(question)
+        return AgentList(agents=[AgentCard(id="yao.keeper", name="The keeper", tags=["Data", "Knowledge"])])
+
+    acme.bus.answer(LIST_AGENTS, agents)
+    found = await acme.call("GET", "/v1/teams/acme/agents?tags=Data,%20Knowledge")
+    assert [each["id"] for each in found.json()["agents"]] == ["yao.keeper"]
+    assert asked == [ListAgents(team_id="acme", tags=["Data", "Knowledge"])]
 
 
 @pytest.fixture

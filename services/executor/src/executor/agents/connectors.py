@@ -1,6 +1,6 @@
 """Connectors: a model, its address and its key. The operator's YAML files; keys only as `$ENV.NAME`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -8,15 +8,21 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from executor.agents.capabilities import FILE, CapabilityFileError, Stated, merged, read_models
 from executor.agents.operator_files import ALL_TEAMS, OperatorFile, Teams, allows
 from executor.agents.prices import Price
 from executor.domain.context.budget import COMPACT_AT, DEFAULT_WINDOW, window_of
 from rota_common.errors import Permanent
 from rota_common.secrets import MissingSecret, resolve
+from rota_contracts.messages.provider import Capability, ConnectorOptions, Provider, VisionForm
 
 BUILT_IN = Path(__file__).parents[1] / "connectors"
 REHEARSAL = "rehearsal"
 MAX_OUTPUT = 4096
+ANY = ConnectorOptions()
+
+Models = Mapping[str, Mapping[str, bool | str]]
+"""Connector id → what `models.yml` says of it."""
 
 
 class ConnectorFileError(ValueError):
@@ -37,7 +43,7 @@ class Options(BaseModel):
     default_model: str = ""
     key: str = ""
     host: str = ""
-    capabilities: dict[str, bool | str] = {}
+    capabilities: Stated = {}
     parameters: dict[str, Any] = {}
     context_window: int = 0
     max_history_share: float = Field(default=COMPACT_AT, gt=0, le=1)
@@ -77,18 +83,39 @@ class Connector:
         return self.can("streaming") and not self.capabilities.get("inline_thinking", bool(self.host))
 
     def can(self, capability: str) -> bool:
-        """Capabilities that its file doesn't mention are there."""
+        """Capabilities that nobody states are there."""
         return self.capabilities.get(capability, True) is not False
+
+    def provider(self, *, default: bool) -> Provider:
+        """As its team sees it."""
+        stated = {each: self.capabilities[each] for each in Capability}
+        can = {each: VisionForm(value) if isinstance(value, str) else value for each, value in stated.items()}
+        return Provider(
+            id=self.id,
+            label=self.label,
+            type=self.type,
+            model=self.model,
+            capabilities=can,
+            default=default,
+            problem=self.problem,
+        )
 
 
 class Connectors:
-    """All connectors by id: the file's name without `.yaml`. Those of `folder` override the built-in ones."""
+    """All connectors by id: the file's name without `.yaml`. Those of `folder` override the built-in ones, and its
+    `models.yml` what they say of their models."""
 
     def __init__(self, default: str, *, environ: Mapping[str, str], folder: Path | None = None) -> None:
         self._default = default
-        self._all = _load(BUILT_IN, environ)
+        try:
+            models: Models = {} if folder is None else read_models(folder)
+        except CapabilityFileError as error:
+            raise ConnectorFileError(str(error)) from error
+        self._all = _load(BUILT_IN, environ, models)
         if folder is not None:
-            self._all |= _load(folder, environ)
+            self._all |= _load(folder, environ, models)
+        if unknown := sorted(models.keys() - self._all):
+            raise ConnectorFileError(f"{FILE} names {', '.join(unknown)}: expected connectors of {folder}")
 
     def choose(self, *wanted: str, team: str) -> Connector:
         """The first one named (the call's, then the agent's), else the default. Raises Permanent, also for one that
@@ -105,17 +132,28 @@ class Connectors:
             raise Permanent(f"connector {connector_id} can't be used: {connector.problem}")
         return connector
 
+    def of(self, team: str, offered: ConnectorOptions = ANY, filters: Iterable[Capability] = ()) -> list[Provider]:
+        """The connectors that a team may use, of those that are `offered`; by id."""
+        needed = {*offered.filters, *filters}
+        return [
+            one.provider(default=name == self._default)
+            for name, one in sorted(self._all.items())
+            if allows(one.teams, team)
+            and (not offered.connectors or name in offered.connectors)
+            and all(one.capabilities.get(each) for each in needed)
+        ]
+
     def _for(self, team: str) -> str:
-        return ", ".join(sorted(name for name, one in self._all.items() if allows(one.teams, team)))
+        return ", ".join(each.id for each in self.of(team))
 
 
-def _load(folder: Path, environ: Mapping[str, str]) -> dict[str, Connector]:
+def _load(folder: Path, environ: Mapping[str, str], models: Models) -> dict[str, Connector]:
     if not folder.is_dir():
         raise ConnectorFileError(f"expected a folder of connector files (*.yaml), there is none at {folder}")
-    return {path.stem: _read(path, environ) for path in sorted(folder.glob("*.yaml"))}
+    return {path.stem: _read(path, environ, models) for path in sorted(folder.glob("*.yaml"))}
 
 
-def _read(path: Path, environ: Mapping[str, str]) -> Connector:
+def _read(path: Path, environ: Mapping[str, str], models: Models) -> Connector:
     try:
         file = ConnectorFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
     except (yaml.YAMLError, ValidationError) as error:
@@ -135,7 +173,7 @@ def _read(path: Path, environ: Mapping[str, str]) -> Connector:
         parameters=options.parameters,
         problem=problem,
         teams=file.teams,
-        capabilities=options.capabilities,
+        capabilities=merged(file.type, models.get(path.stem, {}), options.capabilities),
         window=window_of(options.context_window),
         history_share=options.max_history_share,
         price=options.price,

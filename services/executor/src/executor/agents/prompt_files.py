@@ -1,41 +1,38 @@
 """Agents are prompt files: a front matter in YAML, then the system prompt, with `$placeholders`; or folders of them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from string import Template
 from typing import Any
 
-import yaml
-
 from executor.agents import context_files
+from executor.agents.agent_file import AgentFile, AgentFileError, read_front
 from executor.agents.context_files import INSTRUCTIONS, ContextFileError, ContextFiles
-from executor.agents.operator_files import ALL_TEAMS, Teams, allows, teams_of
+from executor.agents.operator_files import ALL_TEAMS, Teams, allows
+from executor.domain.conversation.chat import BUILT_IN as PLATFORM_TOOLS
 from executor.domain.conversation.chat import Tool
+from rota_common.secrets import MissingSecret, resolve
 from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S
+from rota_contracts.messages.provider import AgentCard, ConnectorOptions
 from rota_contracts.robots.autonomy import Autonomy
+from rota_contracts.robots.robot import platform_name
 
 BUILT_IN = Path(__file__).parent
 FENCE = "---"
-FRONT = ("teams", "connector", "options", "max_iterations", "timeout", "tools", "description", "autonomy", "calls")
-CALLS = ("parallel", "serial")
-MAX_ITERATIONS = 100
-LONGEST_S = 3_600
-
-
-class AgentFileError(ValueError):
-    """A prompt file can't be read; names the file."""
 
 
 @dataclass(frozen=True)
 class Agent:
-    """`prompt` is its system prompt; `connector` the model it wants, if not the default one.
+    """`prompt` is its system prompt; `connector` the model it wants, if not the default one, and `connector_options`
+    those that its callers may choose.
 
-    `tools` are the ones it may use of those that its robot may use, by their names or their servers'; None = all.
-    `max_iterations`: how often it may use tools in one turn; None = the usual. `teams` may use it.
+    `tools` are the ones it may use of those that its robot may use, by their names or their servers', and `servers` the
+    MCP servers, each with its tools; None = all. `max_iterations`: how often it may use tools in one turn; None = the
+    usual. `teams` may use it.
     `description`: what it is good at, in a line, for planners. `files`: the others of its folder.
     `timeout`: seconds of one answer of its model; a turn has up to four times as many. `autonomy`: the stricter of this
-    and its robot's holds. `serial`: the calls of one answer are made one after the other.
+    and its robot's holds. `serial`: the calls of one answer are made one after the other. `card`: as teams see it.
     """
 
     id: str
@@ -50,9 +47,18 @@ class Agent:
     timeout: float = DEFAULT_TIMEOUT_S
     autonomy: Autonomy | None = None
     serial: bool = False
+    servers: Mapping[str, frozenset[str] | None] | None = None
+    connector_options: ConnectorOptions = field(default_factory=ConnectorOptions)
+    card: AgentCard | None = None
 
     def may_use(self, tool: Tool) -> bool:
-        return self.tools is None or not self.tools.isdisjoint((tool.name, tool.server))
+        named = self.tools is None or not self.tools.isdisjoint((tool.name, tool.server))
+        if self.servers is None or tool.server == PLATFORM_TOOLS:
+            return named
+        if tool.server not in self.servers:
+            return False
+        tools = self.servers[tool.server]
+        return named and (tools is None or tool.tool in tools)
 
     def system_prompt(self, values: dict[str, str]) -> str:
         """The prompt with its placeholders filled; one that isn't known stays as it is."""
@@ -61,13 +67,14 @@ class Agent:
 
 class Agents:
     """The built-in agents, and those of a folder, which come first for the teams that may use them:
-    `<id>.md`, or `<id>/AGENTS.md` beside other files of context."""
+    `<id>.md`, or `<id>/AGENTS.md` beside other files of context. `__yao.` is an alias of `rota.`, as in robots."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self._built_in = {agent.id: agent for agent in _load(BUILT_IN, teams=ALL_TEAMS)}
-        self._own = {agent.id: agent for agent in _load(folder)} if folder is not None else {}
+    def __init__(self, folder: Path | None = None, *, environ: Mapping[str, str] | None = None) -> None:
+        self._built_in = {agent.id: agent for agent in _load(BUILT_IN, {}, teams=ALL_TEAMS)}
+        self._own = {agent.id: agent for agent in _load(folder, environ or {})} if folder is not None else {}
 
     def find(self, agent_id: str, *, team: str) -> Agent | None:
+        agent_id = platform_name(agent_id)
         own = self._own.get(agent_id)
         return own if own is not None and allows(own.teams, team) else self._built_in.get(agent_id)
 
@@ -80,113 +87,86 @@ class Agents:
         """Is it of the platform as it is, with no file of the operator's in its place?"""
         return self._built_in.get(agent.id) is agent
 
+    def cards(self, *, team: str, tags: Sequence[str] = ()) -> Sequence[AgentCard]:
+        """Those that a team may use, with all of these tags; by their `sort`, then by id."""
+        mine = (self.find(agent_id, team=team) for agent_id in {**self._built_in, **self._own})
+        shown = (
+            agent.card.model_copy(update={"built_in": self.is_built_in(agent)})
+            for agent in mine
+            if agent is not None and agent.card is not None and {*tags} <= {*agent.card.tags}
+        )
+        return sorted(shown, key=lambda card: (card.sort, card.id))
+
     def about(self, agent_ids: Iterable[str], *, team: str) -> dict[str, str]:
         """The descriptions of these assistants; of one without a file of its own there is none."""
         found = {agent_id: self.find(agent_id, team=team) for agent_id in agent_ids}
         return {agent_id: agent.description for agent_id, agent in found.items() if agent and agent.description}
 
 
-def _load(folder: Path, *, teams: Teams | None = None) -> list[Agent]:
+def _load(folder: Path, environ: Mapping[str, str], *, teams: Teams | None = None) -> list[Agent]:
     """`teams`: of all of them, in place of what the files say."""
     if not folder.is_dir():
         raise AgentFileError(f"expected a folder of agent files (*.md), there is none at {folder}")
     files = [
-        parse(path.name.removesuffix(".md"), path.read_text(encoding="utf-8"), teams=teams)
+        parse(path.name.removesuffix(".md"), path.read_text(encoding="utf-8"), teams=teams, environ=environ)
         for path in sorted(folder.glob("*.md"))
     ]
-    folders = [_of_folder(path.parent, teams) for path in sorted(folder.glob(f"*/{INSTRUCTIONS}"))]
+    folders = [_of_folder(path.parent, teams, environ) for path in sorted(folder.glob(f"*/{INSTRUCTIONS}"))]
     for twice in sorted({agent.id for agent in files} & {agent.id for agent in folders}):
         raise AgentFileError(f"agent {twice} is there twice: expected {twice}.md or {twice}/{INSTRUCTIONS}")
     return [*files, *folders]
 
 
-def _of_folder(folder: Path, teams: Teams | None) -> Agent:
-    agent = parse(folder.name, (folder / INSTRUCTIONS).read_text(encoding="utf-8"), teams=teams)
+def _of_folder(folder: Path, teams: Teams | None, environ: Mapping[str, str]) -> Agent:
+    text = (folder / INSTRUCTIONS).read_text(encoding="utf-8")
+    agent = parse(folder.name, text, teams=teams, environ=environ)
     try:
         return replace(agent, files=context_files.read(folder))
     except ContextFileError as error:
         raise AgentFileError(str(error)) from error
 
 
-def parse(agent_id: str, text: str, *, teams: Teams | None = None) -> Agent:
-    """An agent from the text of its file. Raises AgentFileError."""
+def parse(agent_id: str, text: str, *, teams: Teams | None = None, environ: Mapping[str, str] | None = None) -> Agent:
+    """An agent from the text of its file. `environ`: the variables behind `$ENV.` references. Raises AgentFileError."""
     head, prompt = _halves(agent_id, text)
-    try:
-        front: Any = yaml.safe_load(head) or {}
-    except yaml.YAMLError as error:
-        raise AgentFileError(f"the front matter of {agent_id}.md is not YAML: {error}") from error
-    if not isinstance(front, dict):
-        raise AgentFileError(f"expected the front matter of {agent_id}.md to be a mapping, got {front!r}")
-    if unknown := sorted(map(str, front.keys() - FRONT)):
-        raise AgentFileError(f"the front matter of {agent_id}.md may have {', '.join(FRONT)}, not {', '.join(unknown)}")
-    options = front.get("options") or {}
-    if not isinstance(options, dict):
-        raise AgentFileError(f"expected options in the front matter of {agent_id}.md to be a mapping, got {options!r}")
-    connector = str(front.get("connector") or "")
-    iterations, tools = _iterations(agent_id, front), _tools(agent_id, front)
-    timeout = _timeout(agent_id, front)
+    front = read_front(agent_id, head)
+    about = " ".join(front.description.split())
+    options = ConnectorOptions.model_validate(front.connector_options, from_attributes=True)
     return Agent(
         agent_id,
         Template(prompt),
-        connector,
-        options,
-        iterations,
-        tools,
-        teams or _named_teams(agent_id, front),
-        " ".join(str(front.get("description") or "").split()),
-        timeout=timeout,
-        autonomy=_autonomy(agent_id, front),
-        serial=_one_of(agent_id, front, "calls", CALLS, default=CALLS[0]) == "serial",
+        _connector(agent_id, front, environ or {}),
+        front.options,
+        front.max_iterations,
+        front.tools,
+        teams or front.named_teams(agent_id),
+        about,
+        timeout=front.timeout,
+        autonomy=front.autonomy,
+        serial=front.calls == "serial",
+        servers=None if front.mcp is None else {each.server_id: each.tools for each in front.mcp.servers},
+        connector_options=options,
+        card=AgentCard(
+            id=agent_id,
+            name=front.name or agent_id,
+            description=about,
+            connector=front.connector,
+            connector_options=options,
+            modes=[*front.modes],
+            default_mode=front.default_mode,
+            tags=[*front.tags],
+            public=front.public,
+            mentionable=front.mentionable,
+            sort=front.sort,
+        ),
     )
 
 
-def _iterations(agent_id: str, front: dict[str, Any]) -> int | None:
-    given = front.get("max_iterations")
-    if given is None or (type(given) is int and 1 <= given <= MAX_ITERATIONS):
-        return given
-    raise AgentFileError(
-        f"expected max_iterations in the front matter of {agent_id}.md to be 1 to {MAX_ITERATIONS}, got {given!r}"
-    )
-
-
-def _timeout(agent_id: str, front: dict[str, Any]) -> float:
-    given = front.get("timeout", DEFAULT_TIMEOUT_S)
-    if type(given) in (int, float) and 0 < given <= LONGEST_S:
-        return float(given)
-    raise AgentFileError(
-        f"expected timeout in the front matter of {agent_id}.md to be seconds, up to {LONGEST_S}, got {given!r}"
-    )
-
-
-def _autonomy(agent_id: str, front: dict[str, Any]) -> Autonomy | None:
-    given = _one_of(agent_id, front, "autonomy", [*Autonomy], default="")
-    return Autonomy(given) if given else None
-
-
-def _one_of(agent_id: str, front: dict[str, Any], name: str, known: Sequence[str], *, default: str) -> str:
-    given = front.get(name, default)
-    if given == default or given in known:
-        return str(given)
-    wanted = ", ".join(known)
-    raise AgentFileError(f"expected {name} in the front matter of {agent_id}.md to be one of {wanted}, got {given!r}")
-
-
-def _named_teams(agent_id: str, front: dict[str, Any]) -> Teams:
+def _connector(agent_id: str, front: AgentFile, environ: Mapping[str, str]) -> str:
     try:
-        return teams_of(front.get("teams"))
-    except ValueError as error:
-        raise AgentFileError(f"the front matter of {agent_id}.md can't be read: {error}") from error
-
-
-def _tools(agent_id: str, front: dict[str, Any]) -> frozenset[str] | None:
-    given = front.get("tools")
-    if given is None:
-        return None
-    if isinstance(given, list) and all(isinstance(name, str) for name in given):
-        return frozenset(given)
-    raise AgentFileError(
-        f"expected tools in the front matter of {agent_id}.md to be a list of names of tools or servers, got {given!r}"
-    )
+        return resolve(front.connector, environ)
+    except MissingSecret as error:
+        raise AgentFileError(f"the connector of agent {agent_id} can't be read: {error}") from error
 
 
 def _halves(agent_id: str, text: str) -> tuple[str, str]:

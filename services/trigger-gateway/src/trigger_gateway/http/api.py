@@ -9,6 +9,7 @@ from fastapi_offline import FastAPIOffline
 from starlette.routing import Route
 
 from trigger_gateway.http import (
+    agents,
     approval_links,
     approvals,
     attachments,
@@ -47,7 +48,7 @@ from trigger_gateway.use_cases import UseCases
 ROUTERS = (
     webhooks.router,
     *(teams.admin, teams.team_keys, secrets.router, secrets.admin, members.router),
-    *(sources.router, robots.router, files.router, lessons.router),
+    *(sources.router, robots.router, files.router, lessons.router, agents.router),
     *(
         runs.router,
         events.router,

@@ -31,6 +31,7 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
             "get_attachment",
         ),
         *("list_files", "read_file", "list_lessons", "list_approvals", "read_approval"),
+        *("list_agents", "list_providers"),
         "list_secrets",  # their names
     ),
     Role.MEMBER: (

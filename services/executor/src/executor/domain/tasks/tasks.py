@@ -56,7 +56,8 @@ def final(run: Run, task_id: str) -> bool:
 def current(run: Run) -> Task | None:
     """The first task that has no final result."""
     over = {result.task_id for result in run.execution.results if result.status in FINAL}
-    return next((task for task in in_order(run) if task.id not in over), None)
+    left = (task for task in run.execution.tasks or [] if task.id not in over)
+    return min(left, key=lambda task: task.order, default=None)
 
 
 def turn_of(run: Run, task: Task) -> Turn | None:

@@ -71,6 +71,15 @@ class Live:
             return ":", fields[""].strip()
         return fields.get("event", "message").strip(), json.loads(fields["data"])
 
+    async def end(self) -> None:
+        """Return once it has ended. What still comes, like a ping, is read: the application would wait."""
+        async with asyncio.timeout(PATIENCE_S):
+            while not self.ended.done():
+                reading = asyncio.ensure_future(self.sent.get())
+                await asyncio.wait([reading, self.ended], return_when=asyncio.FIRST_COMPLETED)
+                reading.cancel()
+            await self.ended
+
 
 @asynccontextmanager
 async def following(gateway: Gateway, *, team: str = "acme", **query: str) -> AsyncIterator[Live]:

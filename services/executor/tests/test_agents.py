@@ -83,6 +83,7 @@ def test_an_agents_file_has_the_fields_of_the_package(tmp_path: Path) -> None:  
         Mode.CHAT,
         14,
     )
+    assert (card.connector, card.connector_options) == ("mine", keeper.connector_options)
     assert (card.tags, card.public, card.mentionable) == (["Data", "Knowledge"], True, True)
     assert [card.id for card in agents.cards(team="acme")][-1] == "yao.keeper"  # by its place, behind the built-in ones
     assert "yao.keeper" not in {card.id for card in agents.cards(team="globex")}

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from executor.agents.connectors import ANY, ConnectorFileError, Connectors
+from executor.agents.connectors import ANY, Connectors
+from executor.agents.operator_files import ConnectorFileError
 from rota_common.errors import Permanent
 from rota_contracts.messages.provider import Capability, ConnectorOptions
 

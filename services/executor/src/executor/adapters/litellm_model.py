@@ -130,10 +130,9 @@ def _options(prompt: Prompt) -> dict[str, Any]:
     """The agent's options go before the connector's; a model without tool calls gets no tools."""
     options = {**prompt.connector.parameters, **prompt.options}
     options["extra_headers"] = {**options.get("extra_headers", {}), STEP_HEADER: prompt.step_id}
-    if prompt.connector.type == "anthropic" and ("thinking" in options or "reasoning_effort" in options):
+    thinks = prompt.connector.type == "anthropic" and ("thinking" in options or "reasoning_effort" in options)
+    if thinks or not prompt.connector.can("temperature_adjustable"):
         options.pop("temperature", None)  # refused beside thinking, whatever an agent's file says
-    if not prompt.connector.can("temperature_adjustable"):
-        options.pop("temperature", None)
     if prompt.tools and prompt.connector.can("tool_calls"):
         # Left to look for MCP servers of its own among the tools, litellm imports its whole proxy, and wants another
         # version of the MCP SDK than ours (docs/decisions/0007).

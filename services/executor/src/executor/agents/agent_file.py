@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from executor.agents.operator_files import EXPECTED, Teams, teams_of
 from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S
-from rota_contracts.messages.provider import Capability, Mode
+from rota_contracts.messages.provider import Capability, ConnectorOptions, Mode
 from rota_contracts.robots.autonomy import Autonomy
 
 MAX_ITERATIONS = 100
@@ -34,14 +34,12 @@ class Servers(BaseModel):
     servers: tuple[Server, ...] = ()
 
 
-class Choice(BaseModel):
-    """The connectors among which an agent's callers may choose."""
+class Choice(ConnectorOptions):
+    """As an operator writes it: a field that isn't known is a mistake."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid")
 
     optional: bool | None = Field(default=None, strict=True)
-    connectors: tuple[str, ...] = ()
-    filters: tuple[Capability, ...] = ()
 
 
 CAPABILITIES = ", ".join(Capability)

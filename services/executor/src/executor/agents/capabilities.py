@@ -7,6 +7,7 @@ from typing import Annotated
 import yaml
 from pydantic import AfterValidator, TypeAdapter, ValidationError
 
+from executor.agents.operator_files import ConnectorFileError
 from rota_contracts.messages.provider import Capability, VisionForm
 
 FILE = "models.yml"
@@ -18,10 +19,6 @@ INLINE_THINKING = "inline_thinking"
 
 USUAL: Mapping[str, bool] = {each: each not in (Capability.REASONING, Capability.JSON) for each in Capability}
 OF_TYPE: Mapping[str, Mapping[str, bool]] = {"anthropic": {Capability.AUDIO: False}}
-
-
-class CapabilityFileError(ValueError):
-    """`models.yml` can't be read; names the connector and what is wrong."""
 
 
 def _known(stated: dict[str, bool | str]) -> dict[str, bool | str]:
@@ -50,10 +47,10 @@ def merged(kind: str, *stated: Mapping[str, bool | str]) -> dict[str, bool | str
 
 
 def read_models(folder: Path) -> Mapping[str, Mapping[str, bool | str]]:
-    """The operator's `models.yml`, if there is one. Raises CapabilityFileError."""
+    """The operator's `models.yml`, if there is one. Raises ConnectorFileError."""
     if not (path := folder / FILE).is_file():
         return {}
     try:
         return _Models.validate_python(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
     except (yaml.YAMLError, ValidationError) as error:
-        raise CapabilityFileError(f"{FILE} can't be read: {error}") from error
+        raise ConnectorFileError(f"{FILE} can't be read: {error}") from error

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from executor.agents.capabilities import FILE, CapabilityFileError, Stated, merged, read_models
-from executor.agents.operator_files import ALL_TEAMS, OperatorFile, Teams, allows
+from executor.agents.capabilities import FILE, Stated, merged, read_models
+from executor.agents.operator_files import ALL_TEAMS, ConnectorFileError, OperatorFile, Teams, allows
 from executor.agents.prices import Price
 from executor.domain.context.budget import COMPACT_AT, DEFAULT_WINDOW, window_of
 from rota_common.errors import Permanent
@@ -23,10 +23,6 @@ ANY = ConnectorOptions()
 
 Models = Mapping[str, Mapping[str, bool | str]]
 """Connector id → what `models.yml` says of it."""
-
-
-class ConnectorFileError(ValueError):
-    """A connector file can't be read; names the file and the field."""
 
 
 class Options(BaseModel):
@@ -107,10 +103,7 @@ class Connectors:
 
     def __init__(self, default: str, *, environ: Mapping[str, str], folder: Path | None = None) -> None:
         self._default = default
-        try:
-            models: Models = {} if folder is None else read_models(folder)
-        except CapabilityFileError as error:
-            raise ConnectorFileError(str(error)) from error
+        models: Models = {} if folder is None else read_models(folder)
         self._all = _load(BUILT_IN, environ, models)
         if folder is not None:
             self._all |= _load(folder, environ, models)

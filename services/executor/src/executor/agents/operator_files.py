@@ -24,6 +24,10 @@ def teams_of(given: Any) -> Teams:
     return frozenset(named)
 
 
+class ConnectorFileError(ValueError):
+    """A file of connectors can't be read; names the file and the field."""
+
+
 class OperatorFile(BaseModel):
     """`teams` has no default: what holds the operator's credentials is open to nobody by accident."""
 

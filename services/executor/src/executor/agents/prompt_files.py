@@ -24,8 +24,7 @@ FENCE = "---"
 
 @dataclass(frozen=True)
 class Agent:
-    """`prompt` is its system prompt; `connector` the model it wants, if not the default one, and `connector_options`
-    those that its callers may choose.
+    """`prompt` is its system prompt; `connector` the model it wants, if not the default one.
 
     `tools` are the ones it may use of those that its robot may use, by their names or their servers', and `servers` the
     MCP servers, each with its tools; None = all. `max_iterations`: how often it may use tools in one turn; None = the
@@ -48,8 +47,12 @@ class Agent:
     autonomy: Autonomy | None = None
     serial: bool = False
     servers: Mapping[str, frozenset[str] | None] | None = None
-    connector_options: ConnectorOptions = field(default_factory=ConnectorOptions)
     card: AgentCard | None = None
+
+    @property
+    def connector_options(self) -> ConnectorOptions:
+        """The connectors that its callers may choose."""
+        return self.card.connector_options if self.card else ConnectorOptions()
 
     def may_use(self, tool: Tool) -> bool:
         named = self.tools is None or not self.tools.isdisjoint((tool.name, tool.server))
@@ -131,11 +134,11 @@ def parse(agent_id: str, text: str, *, teams: Teams | None = None, environ: Mapp
     head, prompt = _halves(agent_id, text)
     front = read_front(agent_id, head)
     about = " ".join(front.description.split())
-    options = ConnectorOptions.model_validate(front.connector_options, from_attributes=True)
+    connector = _connector(agent_id, front, environ or {})
     return Agent(
         agent_id,
         Template(prompt),
-        _connector(agent_id, front, environ or {}),
+        connector,
         front.options,
         front.max_iterations,
         front.tools,
@@ -145,13 +148,12 @@ def parse(agent_id: str, text: str, *, teams: Teams | None = None, environ: Mapp
         autonomy=front.autonomy,
         serial=front.calls == "serial",
         servers=None if front.mcp is None else {each.server_id: each.tools for each in front.mcp.servers},
-        connector_options=options,
         card=AgentCard(
             id=agent_id,
             name=front.name or agent_id,
             description=about,
-            connector=front.connector,
-            connector_options=options,
+            connector=connector,
+            connector_options=ConnectorOptions(**dict(front.connector_options)),
             modes=[*front.modes],
             default_mode=front.default_mode,
             tags=[*front.tags],

@@ -11,7 +11,8 @@ Command = Callable[..., tuple[int, str, str]]
 
 
 class Gateway:
-    """`responses` are the bodies by path; `asked` holds path and body of each request."""
+    """`responses` are the bodies by path, bytes those of server-sent events; `asked` holds path and body of each
+    request."""
 
     def __init__(self) -> None:
         self.responses: dict[str, Any] = {}
@@ -25,4 +26,6 @@ class Gateway:
         if path not in self.responses:
             return httpx.Response(404, json={"error": {"code": "not_found", "message": f"nothing at {path}"}})
         body = self.responses[path]
+        if isinstance(body, bytes):
+            return httpx.Response(200, content=body, headers={"content-type": "text/event-stream"})
         return httpx.Response(204) if body is None else httpx.Response(200, json=body)

@@ -1,10 +1,11 @@
 """`rota agents` and `rota connectors`: the requests and the output."""
 
 import json
+from typing import Any
 
 from cli.tests.harness import Command, Gateway
 
-AGENTS, PROVIDERS = "/agents", "/llm/providers"
+AGENTS, PROVIDERS, CALL = "/agents", "/llm/providers", "/agents/yao.keeper/call"
 CARD = {"id": "yao.keeper", "name": "The keeper", "modes": ["chat"], "tags": ["Data"], "description": "Keeps things."}
 PROVIDER = {
     "id": "mine",
@@ -41,3 +42,40 @@ def test_connectors_are_listed_with_what_they_can(gateway: Gateway, command: Com
     ]
     assert dict(gateway.requests[-1].url.params) == {"filters": "tool_calls,vision", "agent": "yao.keeper"}
     assert json.loads(command("connectors", "list", "--json")[1]) == gateway.responses[PROVIDERS]
+
+
+def sent(*events: tuple[str, Any]) -> bytes:
+    return "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in events).encode()
+
+
+def test_an_agent_is_called_and_its_answer_printed_while_it_is_written(gateway: Gateway, command: Command) -> None:
+    answer = {"agent_id": "yao.keeper", "content": "One. Two.", "response": None, "error": ""}
+    old, first = ("piece", {"piece": 1, "text": "Old. "}), ("piece", {"piece": 1, "text": "One. "})
+    gateway.responses[CALL] = sent(old, ("cleared", {}), first, ("result", answer))
+    options = ("--robot", "ann", "--model", "small", "--metadata", '{"source": "job"}')
+    assert command("agents", "call", "yao.keeper", "Count.", *options)[:2] == (0, "Old. \n\nOne. Two.\n")
+    assert gateway.asked[-1][1] == {
+        "messages": [{"role": "user", "content": "Count."}],
+        "timeout": 600,
+        "metadata": {"source": "job"},
+        "member_id": "ann",
+        "model": "small",
+        "stream": True,
+    }
+    gateway.responses[CALL] = sent(("result", answer))
+    assert json.loads(command("agents", "call", "yao.keeper", "Count.", "--json")[1]) == answer
+    assert command("agents", "call", "yao.keeper", "Count.")[1] == "One. Two.\n"
+
+
+def test_a_call_without_an_answer_says_why(gateway: Gateway, command: Command) -> None:
+    failed = {"agent_id": "yao.keeper", "content": "", "error": "there is no agent yao.keeper"}
+    whys = {
+        "there is no agent yao.keeper": sent(("result", failed)),
+        "the executor doesn't answer now": sent(("error", {"message": "the executor doesn't answer now"})),
+        "the answer ended before it was whole": sent(("piece", {"piece": 1, "text": "One. "})),
+    }
+    for why, gateway.responses[CALL] in whys.items():
+        code, _, err = command("agents", "call", "yao.keeper", "Count.")
+        assert (code, why in err) == (1, True), err
+    code, _, err = command("agents", "call", "yao.keeper", "Count.", "--metadata", "[1]")
+    assert (code, "expected a JSON object in --metadata" in err) == (1, True)

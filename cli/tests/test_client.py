@@ -5,7 +5,8 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from rota.client import PAGE_SIZE, Api, ApiError
+from rota.api_error import ApiError
+from rota.client import PAGE_SIZE, Api
 from rota.errors import CliError
 
 

@@ -168,7 +168,7 @@ def test_all_commands_are_there() -> None:
         *("events", "events show"),
         *("approvals", "approvals show", "approvals approve", "approvals deny", "approvals decide"),
         *("files ls", "files cat", "files put", "files rm"),
-        *("lessons list", "lessons forget", "agents list", "connectors list"),
+        *("lessons list", "lessons forget", "agents list", "agents call", "connectors list"),
         *("nats-config", "feed-clients add", "feed-clients list", "feed-clients remove", "feed-clients rewind"),
         "feed-clients reload",
     }

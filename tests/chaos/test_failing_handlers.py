@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rota.client import ApiError
+from rota.api_error import ApiError
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.runtime.service import Runtime
 from rota_common.testing.chaos import failing

@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 
-from rota.client import ApiError
+from rota.api_error import ApiError
 from rota.waiting import until_finished
 from rota_contracts.messages.execution import ExecStatus
 from tests.integration.path.harness import System, a_system

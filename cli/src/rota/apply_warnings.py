@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from rota.client import Api, ApiError
+from rota.api_error import ApiError
+from rota.client import Api
 from rota.kinds import Definition
 from rota.missing_names import REFERENCE, names, not_set
 from rota_contracts.robots.robot import RobotDefinition

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from rota.client import Api, ApiError, Json
+from rota.api_error import ApiError
+from rota.client import Api, Json
 from rota.definitions import wire
 from rota.kinds import Definition
 from rota_contracts.members import MemberDefinition

@@ -9,22 +9,16 @@ from urllib.parse import quote
 import httpx
 from httpx_sse import SSEError, aconnect_sse
 
+from rota.api_error import refused
 from rota.connection_errors import connection_hint, connection_problem, is_loopback
 from rota.errors import CliError
 
 Json = dict[str, Any]
 TIMEOUT_S = 15.0
+UNENDING = httpx.Timeout(TIMEOUT_S, read=None)
 REPLAY_TIMEOUT_S = 45.0
 PAGE_SIZE = 100
 DROPPED = "rota.dropped"
-
-
-class ApiError(CliError):
-    """The gateway refused the request; `status` is the HTTP status, `code` the gateway's error code."""
-
-    def __init__(self, what: str, *, status: int, code: str, hint: str = "", details: list[str] | None = None) -> None:
-        super().__init__(what, hint=hint, details=details)
-        self.status, self.code = status, code
 
 
 class Api:
@@ -217,18 +211,19 @@ class Api:
 
     async def events(self, params: dict[str, str]) -> AsyncIterator[Json]:
         """The team's live events, until the gateway ends the stream. A slow reader receives a DROPPED for lost ones."""
+        async for name, data in self.server_sent("GET", "/stream", params=params):
+            yield {"type": DROPPED, "data": data} if name == DROPPED else data
+
+    async def server_sent(self, method: str, path: str, **request: Any) -> AsyncIterator[tuple[str, Json]]:
+        """Name and data of the events of the team's route at `path`, until the gateway ends the stream."""
         try:
-            async with aconnect_sse(
-                self._http, "GET", f"{self._team}/stream", params=params, timeout=httpx.Timeout(TIMEOUT_S, read=None)
-            ) as source:
+            async with aconnect_sse(self._http, method, f"{self._team}{path}", timeout=UNENDING, **request) as source:
                 if not source.response.is_success:
                     await source.response.aread()
-                    raise _refused(source.response)
+                    raise refused(source.response)
                 async for event in source.aiter_sse():
-                    if event.event == DROPPED:
-                        yield {"type": DROPPED, "data": event.json()}
-                    elif event.data:
-                        yield event.json()
+                    if event.data:
+                        yield event.event, event.json()
         except (httpx.HTTPError, SSEError) as error:
             raise _unreachable(self.url, error) from error
 
@@ -243,7 +238,7 @@ class Api:
             async with self._http.stream("GET", f"{self._team}{path}") as answer:
                 if not answer.is_success:
                     await answer.aread()
-                    raise _refused(answer)
+                    raise refused(answer)
                 yield answer
         except httpx.HTTPError as error:
             raise _unreachable(self.url, error) from error
@@ -251,7 +246,7 @@ class Api:
     async def _json(self, method: str, path: str, **request: Any) -> Json:
         answer = await self._send(method, path, **request)
         if not answer.is_success:
-            raise _refused(answer)
+            raise refused(answer)
         body: Json = answer.json() if answer.content else {}
         return body
 
@@ -273,27 +268,3 @@ def _object(answer: httpx.Response) -> Json:
 
 def _unreachable(url: str, error: Exception) -> CliError:
     return CliError(connection_problem(url, error), hint=f"{connection_hint(url)}; `rota doctor` shows what is missing")
-
-
-def _refused(answer: httpx.Response) -> ApiError:
-    try:
-        error = answer.json()["error"]
-    except (ValueError, KeyError, TypeError):
-        error = {"code": str(answer.status_code), "message": answer.text[:300] or answer.reason_phrase}
-    code = str(error.get("code", ""))
-    hints = {
-        "source_exists": "`rota sources show NAME` shows it, `rota sources rotate NAME` changes its secret",
-        "bad_signature": "sign with the secret of the source",
-        "role_too_low": "`rota keys` lists the team's keys and their roles; an owner's key creates others",
-        "401": "check ROTA_API_KEY (or ROTA_ADMIN_KEY for this command), or restart `rota up`",
-        "403": "this key lacks permission: team commands need the team's key, `rota dead` the administrator's",
-        "429": "try again later",
-        "503": "a part of Rota is unavailable: `rota doctor` names it",
-    }
-    return ApiError(
-        f"{error.get('message', '')} ({answer.status_code} {code})",
-        status=answer.status_code,
-        code=code,
-        hint=hints.get(code) or hints.get(str(answer.status_code), ""),
-        details=[f"{field.get('field')}: {field.get('message')}" for field in error.get("fields") or []],
-    )

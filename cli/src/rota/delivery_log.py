@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from urllib.parse import quote
 
-from rota.client import Api, ApiError, Json
+from rota.api_error import ApiError
+from rota.client import Api, Json
 from rota.errors import CliError
 
 PAGE_SIZE = 100

@@ -1,7 +1,8 @@
 """The checks of `rota doctor` on a Rota that isn't one of this machine's `rota up`: what its API says of it."""
 
 from rota import context
-from rota.client import Api, ApiError, Json
+from rota.api_error import ApiError
+from rota.client import Api, Json
 from rota.connection_errors import is_loopback
 from rota.context import Context
 from rota.errors import CliError

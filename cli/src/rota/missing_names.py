@@ -4,7 +4,8 @@ import re
 from collections.abc import Collection
 from json import dumps
 
-from rota.client import Api, ApiError, Json
+from rota.api_error import ApiError
+from rota.client import Api, Json
 
 REFERENCE = re.compile(r'"\$(?:SECRET|ENV)\.([A-Za-z_][A-Za-z0-9_]*)"')
 

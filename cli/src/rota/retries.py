@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-from rota.client import Api, ApiError, Json
+from rota.api_error import ApiError
+from rota.client import Api, Json
 from rota.errors import CliError
 
 PAGE_SIZE = 100

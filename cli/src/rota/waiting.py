@@ -4,7 +4,8 @@ import asyncio
 import time
 from datetime import datetime, timedelta
 
-from rota.client import Api, ApiError, Json
+from rota.api_error import ApiError
+from rota.client import Api, Json
 from rota.errors import CliError
 from rota.timestamps import now
 from rota_contracts.run_status import ExecStatus, TriggerState

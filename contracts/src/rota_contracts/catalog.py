@@ -163,6 +163,7 @@ EXECUTOR_REPORTED    = channel("executor.reported",    executor_capacity.Executo
 TEAM_REMOVED         = channel("team.removed",         team_facts.TeamRemovedV1,          stream="FACTS",      producers="trigger-gateway", consumers="trigger-gateway scheduler executor delivery-center learner memory")
 AUDIT_RECORDED       = channel("audit.recorded",       audit.AuditRecordedV1,              stream="FACTS",      producers="trigger-gateway", consumers="anyone")
 MODEL_CALLED         = channel("model.called",         spend.ModelCalledV1,                stream=None,         producers="executor",        consumers="anyone")
+ANSWER_PIECE         = channel("answer.piece",         agent.AnswerPieceV1,                stream=None,         producers="executor",        consumers="trigger-gateway")
 ACTIVITY             = channel("activity.observed",    activity.ActivityV1,                stream=None,         producers="executor",        consumers="anyone")
 
 READ_TRIGGER    = question("read_trigger",    execution.ReadTrigger,    execution.TriggerReply,      to="scheduler", asked_by="trigger-gateway")

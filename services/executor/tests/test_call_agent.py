@@ -24,7 +24,7 @@ from executor.steps.step_runner import Models
 from rota_common.bus.rpc import StillWorking
 from rota_common.errors import Permanent, Transient
 from rota_common.testing.samples import MEMBER, TEAM, SetClock, a_robot
-from rota_contracts.messages.agent import AgentReply, CallAgent
+from rota_contracts.messages.agent import AgentReply, AnswerPieceV1, CallAgent
 from rota_contracts.messages.trigger import Message
 from rota_contracts.robots.robot import Robot
 
@@ -112,6 +112,29 @@ async def test_callers_choose_among_the_connectors_that_an_agent_offers(world: R
     assert (await call(a_call(call_id="c2", model="rehearsal"))).error == ""
     assert (await call(a_call(call_id="c3"))).error == ""
     assert len(world.model.prompts) == 2
+
+
+async def test_pieces_of_an_answer_are_observed_where_the_caller_wants_them(world: Replicas) -> None:
+    text = "The first of these bills is due on Monday, and the second one is due on Friday. " * 3
+    seen: list[AnswerPieceV1] = []
+
+    class Writing(SlowModel):
+        async def complete(self, prompt: Prompt) -> ModelReply:
+            if prompt.on_text is not None:
+                for begin in range(0, len(text), 11):
+                    await prompt.on_text(text[begin : begin + 11])
+            return ModelReply(text=text)
+
+    async def observe(piece: AnswerPieceV1) -> None:
+        seen.append(piece)
+
+    models = Models(connectors=Connectors("rehearsal", environ={}), real=Writing(), rehearsal=Writing())
+    call = replace(world.replica(), models=models, observe_piece=observe)
+    assert (await call(a_call(call_id="c1"))).content == text.strip()
+    assert seen == []
+    await call(a_call(call_id="c2", streamed=True))
+    assert "".join(piece.text for piece in seen) == text.strip()
+    assert [(piece.call_id, piece.piece) for piece in seen] == [("c2", n) for n in range(1, len(seen) + 1)]
 
 
 async def test_another_replica_waits_for_the_answer(world: Replicas) -> None:  # EX-88
@@ -241,6 +264,9 @@ async def test_an_agent_that_the_robot_does_not_have_is_not_called_for_it(world:
     )
     own = await world.replica(robot=find)(a_call(call_id="c2", assistant_id="experts.mine"))
     assert own.error == "there is no agent experts.mine: add experts.mine.md to ROTA_AGENTS_DIR"
+    world.model.go.set()
+    platforms = await world.replica(robot=find)(a_call(call_id="c3", assistant_id="__yao.learning"))
+    assert platforms.error == ""
 
 
 async def test_an_agents_thoughts_are_in_no_reply_and_its_json_is_repaired(world: Replicas) -> None:  # EX-45, CL-22

@@ -14,7 +14,7 @@ import httpx
 import nats as nats_client
 import pytest
 
-from rota.client import ApiError
+from rota.api_error import ApiError
 from rota.signing import signed_event
 from rota_common.bus.stream_usage import read_usage
 from rota_common.clock import now

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from rota.client import ApiError
+from rota.api_error import ApiError
 from rota_common import topology
 from rota_common.runtime.embedded_servers import EmbeddedServer, mongod, nats_server
 from rota_common.testing.patience import PATIENCE_S

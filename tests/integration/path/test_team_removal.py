@@ -14,7 +14,7 @@ from delivery_center.adapters.team_documents import TEAM_DOCUMENTS as OF_DELIVER
 from executor.adapters.team_documents import TEAM_DOCUMENTS as OF_EXECUTOR
 from learner.adapters.team_documents import TEAM_DOCUMENTS as OF_LEARNER
 from memory.adapters.team_documents import TEAM_DOCUMENTS as OF_MEMORY
-from rota.client import ApiError
+from rota.api_error import ApiError
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.messages.execution import ExecStatus

@@ -1,18 +1,24 @@
-"""`rota agents`: who can be asked."""
+"""`rota agents`: who can be asked, and a question to one."""
 
+import json as jsonlib
+import sys
 from typing import Annotated
+from urllib.parse import quote
 
 import typer
 
+from rota.client import Api, Json
+from rota.errors import CliError
 from rota.output import JsonFlag, excerpt, say, say_json, table
 from rota.running import with_api
 from rota.selection import parameters
+from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S
 from rota_contracts.messages.provider import AgentCard, AgentList
 
 EXCERPT = 80
 COLUMNS = ("ID", "NAME", "CONNECTOR", "MODES", "TAGS", "DESCRIPTION")
 
-app = typer.Typer(help="List the agents that the team may use.", no_args_is_help=True)
+app = typer.Typer(help="List the agents that the team may use, and ask one.", no_args_is_help=True)
 
 
 @app.command("list", epilog="Example: `rota agents list --tags Data`")
@@ -30,6 +36,66 @@ def list_agents(
         table(COLUMNS, map(_row, agents))
     else:
         say(f"No agent has the tags {tags}.")
+
+
+@app.command("call", epilog='Example: `rota agents call yao.keeper "Classify this."`')
+def call_agent(
+    agent: Annotated[str, typer.Argument(help="The agent's id.")],
+    message: Annotated[str, typer.Argument(help="What to ask; - reads standard input.")],
+    robot: Annotated[str, typer.Option(metavar="ID", help="Ask as this robot, with its identity and agents.")] = "",
+    model: Annotated[str, typer.Option(metavar="CONNECTOR", help="In place of the agent's own.")] = "",
+    locale: Annotated[str, typer.Option(help="Of the answer, for example zh-CN.")] = "",
+    metadata: Annotated[str, typer.Option(help="A JSON object for the agent's hooks.")] = "{}",
+    timeout: Annotated[float, typer.Option(help="Maximum seconds to wait for the answer.")] = DEFAULT_TIMEOUT_S,
+    json: JsonFlag = False,
+) -> None:
+    """Ask an agent, and print its answer while it is written. Exit code 1 if there is none."""
+    text = sys.stdin.read() if message == "-" else message
+    given = parameters(member_id=robot, model=model, locale=locale)
+    body = {"messages": [{"role": "user", "content": text}], "timeout": timeout, "metadata": _object(metadata), **given}
+    answer = with_api(lambda api: _answer(api, agent, body, shown=not json))
+    if json:
+        say_json(answer)
+    if answer["error"]:
+        raise CliError(f"agent {agent} has no answer: {answer['error']}")
+
+
+async def _answer(api: Api, agent: str, body: Json, *, shown: bool) -> Json:
+    """The whole answer, whose pieces are printed as they come."""
+    printed = ""
+    path = f"/agents/{quote(agent, safe='')}/call"
+    async for name, data in api.server_sent("POST", path, json=body | {"stream": True}):
+        match name:
+            case "piece" if shown:
+                _print(data["text"])
+                printed += data["text"]
+            case "cleared" if printed:
+                _print("\n\n")
+                printed = ""
+            case "result":
+                content = data["content"]
+                if shown and content:
+                    fits = content.startswith(printed)
+                    _print(f"{content[len(printed) :] if fits else content}\n")
+                return data
+            case "error":
+                raise CliError(data["message"])
+    raise CliError("the answer ended before it was whole", hint="ask again")
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def _object(text: str) -> Json:
+    try:
+        value = jsonlib.loads(text)
+    except ValueError as error:
+        raise CliError(f"expected JSON in --metadata: {error}", hint='like --metadata \'{"source": "job"}\'') from error
+    if not isinstance(value, dict):
+        raise CliError("expected a JSON object in --metadata", hint='like --metadata \'{"source": "job"}\'')
+    return value
 
 
 def _row(agent: AgentCard) -> tuple[object, ...]:

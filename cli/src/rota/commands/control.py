@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rota.client import ApiError
+from rota.api_error import ApiError
 from rota.output import JsonFlag, say, say_json
 from rota.running import with_api
 from rota.short_ids import EXECUTION, whole_id

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from rota.client import Api, ApiError, Json
+from rota.api_error import ApiError
+from rota.client import Api, Json
 from rota.errors import CliError
 from rota.output import JsonFlag, excerpt, say, say_json, table
 from rota.running import with_api

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from rota.client import Api, ApiError
+from rota.api_error import ApiError
+from rota.client import Api
 from rota.output import JsonFlag, say, say_json
 from rota.run_log import LogLine, log_lines
 from rota.running import with_api

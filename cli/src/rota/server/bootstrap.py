@@ -5,7 +5,8 @@ import secrets
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from rota.client import Api, ApiError
+from rota.api_error import ApiError
+from rota.client import Api
 from rota.context_files import write_private
 from rota.errors import CliError
 

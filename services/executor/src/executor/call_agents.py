@@ -3,8 +3,9 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from executor.agents.connectors import REHEARSAL
@@ -20,17 +21,19 @@ from executor.model_port import Prompt
 from executor.ports import Calls, Runs
 from executor.runs.worker import RENEWALS
 from executor.spending.budget_port import AtCeiling
+from executor.steps.answer_stream import AnswerStream
 from executor.steps.in_window import ask_within
 from executor.steps.models import Models
+from executor.steps.redacted_calls import KnownValues
 from rota_common.bus.rpc import STILL_WORKING_S, StillWorking
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
 from rota_common.json_text import extract_json
 from rota_contracts.ids import derived_id
-from rota_contracts.messages.agent import AgentReply, CallAgent
+from rota_contracts.messages.agent import AgentReply, AnswerPieceV1, CallAgent
 from rota_contracts.messages.trigger import ExecutorMode, Message
 from rota_contracts.robots.ceilings import Ceilings
-from rota_contracts.robots.robot import Robot
+from rota_contracts.robots.robot import Robot, platform_name
 
 POLL_S = 0.3
 """How often to look for the reply that another replica is working on."""
@@ -56,8 +59,14 @@ KINDS = ("validation", "learning", "dedup")
 FindRobot = Callable[[str, str], Awaitable[Robot | None]]
 
 
+ObservePiece = Callable[[AnswerPieceV1], Awaitable[None]]
+
+
 async def no_robot(team: str, member: str) -> Robot | None:
     return None
+
+
+async def not_observed(piece: AnswerPieceV1) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -88,6 +97,8 @@ class CallAgents:
     lease: LeaseSettings
     find_robot: FindRobot = no_robot
     patience: float = STILL_WORKING_S
+    observe_piece: ObservePiece = not_observed
+    known_secrets: KnownValues = lambda team: ()
     _under_way: dict[str, asyncio.Task[AgentReply]] = field(init=False, default_factory=dict)
 
     async def __call__(self, request: CallAgent) -> AgentReply:
@@ -189,8 +200,12 @@ class CallAgents:
         known = _facts(request, run) if run else {"words": request.messages[-1].text()}
         form = request.form if self.agents.is_built_in(agent) else None
         prompt = Prompt(messages, connector, request.timeout, request.call_id, agent.options, known, schema=form)
-        reply, _ = await ask_within(model, prompt)
-        text = understand(reply).text
+        async with AnswerStream(partial(self._piece, request), known=self.known_secrets(request.team_id)) as stream:
+            prompt = replace(prompt, on_text=stream.feed) if request.streamed else prompt
+            reply, _ = await ask_within(model, prompt)
+            text = understand(reply).text
+            if stream.begun and len(text) <= LENGTH_LIMIT:
+                await stream.end(text)
         if len(text) > LENGTH_LIMIT:
             long = f"expected at most {LENGTH_LIMIT} characters of agent {agent_id}, got {len(text)}"
             return AgentReply(agent_id=agent_id, error=long, call=reply.call)
@@ -200,6 +215,10 @@ class CallAgents:
         return AgentReply(
             agent_id=agent_id, content=text, response=found, model=name, call=reply.call, rehearsed=rehearsed
         )
+
+    async def _piece(self, request: CallAgent, number: int, text: str) -> None:
+        of = {"team_id": request.team_id, "member_id": request.member_id, "call_id": request.call_id}
+        await self.observe_piece(AnswerPieceV1(**of, piece=number, text=text))
 
     async def _run(self, request: CallAgent) -> Run | None:
         """The execution of the call, if it is this robot's: its robot and its mode apply."""
@@ -212,7 +231,8 @@ class CallAgents:
 def may_call(robot: Robot, agent_id: str) -> bool:
     """Its assistants, the agents of its phases, and those of the platform."""
     phases = {robot.phase_agent(name) for name in robot.robot_config.resources.phases}
-    return agent_id.startswith(PLATFORM) or agent_id in {*robot.allowed_agents(), *phases}
+    wanted = platform_name(agent_id)
+    return wanted.startswith(PLATFORM) or wanted in {*robot.allowed_agents(), *phases}
 
 
 def _payer(request: CallAgent, run: Run | None, robot: Robot | None) -> Payer:

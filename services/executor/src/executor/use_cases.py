@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Self
 from uuid import uuid4
 
@@ -58,6 +59,7 @@ from executor.tools.searches import SearchTools
 from executor.tools.skills import Skills
 from rota_common.runtime.service import Service
 from rota_common.spans.export_spans import ExportSpans
+from rota_contracts.catalog import ANSWER_PIECE
 from rota_contracts.messages.hook import HookPoint
 
 
@@ -184,6 +186,8 @@ class UseCases:
                 clock=clock,
                 lease=LeaseSettings(owner, settings.lease),
                 find_robot=adapters.robots.known,
+                observe_piece=partial(publish.observe, ANSWER_PIECE),
+                known_secrets=adapters.known_secrets,
             ),
             read=ReadExecutions(runs=runs),
             permission=DecidePermission(runs=runs, clock=clock),

@@ -91,6 +91,7 @@ class Settings(ServiceSettings):
     attachments_per_team: int = Field(default=5000, ge=0, description="files that haven't expired")
     attachment_bytes_per_team: int = Field(default=256 * MIB, ge=0, description="of all these files")
     streams_per_team: int = Field(default=50, ge=0, description="live streams at one replica")
+    calls_per_team: int = Field(default=50, ge=0, description="calls of agents at one replica at the same time")
 
     @property
     def post_limits(self) -> PostLimits:
@@ -105,6 +106,7 @@ class Settings(ServiceSettings):
             databases=self._share("databases", "databases"),
             attachments=self._share("attachments", "attachments", "attachment_bytes"),
             streams=self.streams_per_team,
+            calls=self.calls_per_team,
         )
 
     def _share(self, what: str, *limits: str) -> Share:

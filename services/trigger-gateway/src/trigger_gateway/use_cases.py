@@ -15,6 +15,7 @@ from rota_common.team_secrets import CachedSecrets
 from rota_common.urls import Network, networks
 from rota_contracts.sources import SourceKind
 from trigger_gateway import wiring
+from trigger_gateway.agents.call_team_agent import CallTeamAgent
 from trigger_gateway.approvals.decide_approvals import DecideApprovals
 from trigger_gateway.approvals.decide_by_link import DecideByLink
 from trigger_gateway.approvals.notify_manager import NotifyManager
@@ -49,7 +50,7 @@ from trigger_gateway.team_removal.remove_team import ClearTeam, PublishRemovals,
 from trigger_gateway.teams.api_keys import KnownKeys
 from trigger_gateway.teams.authenticate import Authenticate
 from trigger_gateway.teams.manage_teams import ManageTeams
-from trigger_gateway.teams.shares import OpenStreams
+from trigger_gateway.teams.shares import OpenRequests
 from trigger_gateway.webhooks.ports import InboundLog
 from trigger_gateway.webhooks.rate_limits import RateLimiter, RateLimits
 from trigger_gateway.webhooks.receive_webhook import ReceiveWebhook
@@ -90,7 +91,9 @@ class UseCases:
     rates: RateLimiter
     trusted_proxies: tuple[Network, ...]
     attachments: ManageAttachments
-    streams: OpenStreams
+    streams: OpenRequests
+    calls: OpenRequests
+    call_agent: CallTeamAgent
     known_keys: KnownKeys
     audit: RecordChanges
     approvals: DecideApprovals
@@ -268,7 +271,15 @@ class UseCases:
                 clock=clock,
                 new_id=new_id,
             ),
-            streams=OpenStreams(shares.streams),
+            streams=OpenRequests(shares.streams),
+            calls=OpenRequests(shares.calls),
+            call_agent=CallTeamAgent(
+                robots=adapters.robots,
+                agents=messaging.agents,
+                requests=adapters.requests,
+                guard=guard,
+                new_id=new_id,
+            ),
             known_keys=KnownKeys(),
             audit=audit,
             approvals=approvals.decide,

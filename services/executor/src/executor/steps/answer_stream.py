@@ -1,16 +1,13 @@
-"""The answer of a turn, streamed in pieces while its model writes it; hints, whose loss does no harm."""
+"""An answer, streamed in pieces while its model writes it; hints, whose loss does no harm."""
 
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from typing import Self
 
 from executor.domain.answers.pieces import Pieces
-from executor.domain.outcomes import Outcome, TaskAnswered
-from executor.domain.run import Run
-from executor.file_ports import Blobs
 
-PublishPiece = Callable[[Run, str, int, str], Awaitable[None]]
-"""Of a run's task: the number of the piece, and its text. Number 0: the pieces so far don't count."""
+PublishPiece = Callable[[int, str], Awaitable[None]]
+"""The number of the piece, and its text. Number 0: the pieces so far don't count."""
 
 
 @dataclass
@@ -18,8 +15,6 @@ class AnswerStream:
     """`known`: values that no piece may hold."""
 
     publish: PublishPiece
-    run: Run
-    task_id: str
     known: Collection[str] = field(default=(), kw_only=True)
     _pieces: Pieces = field(init=False)
     _number: int = field(default=0, init=False)
@@ -37,18 +32,20 @@ class AnswerStream:
 
     async def __aexit__(self, *_: object) -> None:
         """Without an answer, what was streamed doesn't count."""
-        if self._number and not self._ended:
-            await self.publish(self.run, self.task_id, 0, "")
+        if self.begun and not self._ended:
+            await self.publish(0, "")
 
-    async def end(self, outcome: Outcome, blobs: Blobs) -> None:
-        """The rest of the answer, if some of it was streamed."""
-        if not self._number or not isinstance(outcome, TaskAnswered):
-            return
-        left = self._pieces.end(await blobs.read(outcome.output))
+    @property
+    def begun(self) -> bool:
+        return self._number > 0
+
+    async def end(self, answer: str) -> None:
+        """The rest of the whole answer, once some of it was streamed."""
+        left = self._pieces.end(answer)
         self._ended = left is not None
         for piece in left or ():
             await self._send(piece)
 
     async def _send(self, piece: str) -> None:
         self._number += 1
-        await self.publish(self.run, self.task_id, self._number, piece)
+        await self.publish(self._number, piece)

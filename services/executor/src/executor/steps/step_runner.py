@@ -1,7 +1,7 @@
 """The step runner: carries out the steps that are a worker's own, and yields their outcomes."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import assert_never
@@ -14,7 +14,7 @@ from executor.domain.calls.policy import permitted_to, role_of
 from executor.domain.conversation.ask_person import ASK_PERSON
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.failures import is_last_attempt
-from executor.domain.outcomes import CeilingReached, Outcome, TimedOut
+from executor.domain.outcomes import CeilingReached, Outcome, TaskAnswered, TimedOut
 from executor.domain.planning import plain_request
 from executor.domain.planning.interpret import interpret
 from executor.domain.planning.resources import assistants
@@ -38,7 +38,7 @@ from executor.file_ports import Blobs
 from executor.model_port import Model, Prompt
 from executor.spending.budget_port import AtCeiling
 from executor.steps.agent_turn import AgentTurn
-from executor.steps.answer_stream import AnswerStream, PublishPiece
+from executor.steps.answer_stream import AnswerStream
 from executor.steps.call_runner import CallRunner
 from executor.steps.compact_conversation import CompactConversation
 from executor.steps.gather_situation import GatherSituation
@@ -60,6 +60,9 @@ from rota_contracts.messages.execution import ExecutorType, Task
 from rota_contracts.messages.trigger import ExecutorMode, Message
 from rota_contracts.robots.robot import Phase
 
+PublishAnswerPiece = Callable[[Run, str, int, str], Awaitable[None]]
+"""Of a run's task: the number of the piece, and its text, as `PublishPiece` takes them."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class StepRunner:
@@ -74,7 +77,7 @@ class StepRunner:
     calls: CallRunner
     show_media: ShowMedia
     compact: CompactConversation
-    publish_piece: PublishPiece
+    publish_piece: PublishAnswerPiece
     hooks: HookedPrompts | None = None
     known_secrets: KnownValues = lambda team: ()
 
@@ -208,13 +211,14 @@ class StepRunner:
         seconds, known = min(agent.timeout, turn.seconds_left), turn.facts(mine)
         prompt = Prompt(media.messages, connector, seconds, step.step_id, agent.options, known, tools)
         secrets, mark = self.known_secrets(run.execution.team_id), frame_of(run.id, *turn.frame).mark
-        async with AnswerStream(self.publish_piece, run, turn.frame[-1], known=secrets) as stream:
+        async with AnswerStream(partial(self.publish_piece, run, turn.frame[-1]), known=secrets) as stream:
             asked = await within.ask(replace(prompt, on_text=stream.feed if turn.task else None), mark=mark)
             if not isinstance(asked, tuple):
                 return StepResult(asked)
             reply = in_context(*asked, tools, fields=turn.fields)
             result = await self._interpret(run, step, reply, tools, media.left_out)
-            await stream.end(result.outcome, self.blobs)
+            if stream.begun and isinstance(result.outcome, TaskAnswered):
+                await stream.end(await self.blobs.read(result.outcome.output))
             return result
 
     async def _compact(self, run: Run, step: Compact) -> StepResult:

@@ -10,7 +10,7 @@ from rota_contracts.messages.audit import UNKNOWN_STATUS, AuditRecordedV1
 from rota_contracts.model import ALL, NAME_PATTERN
 
 ADMINISTRATOR = "administrator"
-UNAUDITED = frozenset({"trigger", "check_clock", "replay_execution"})
+UNAUDITED = frozenset({"trigger", "call_agent", "check_clock", "replay_execution"})
 """Routes of other methods than GET that change nothing, or that leave a record of their own with each call."""
 
 NAMES = (

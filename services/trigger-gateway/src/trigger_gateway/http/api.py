@@ -9,6 +9,7 @@ from fastapi_offline import FastAPIOffline
 from starlette.routing import Route
 
 from trigger_gateway.http import (
+    agent_calls,
     agents,
     approval_links,
     approvals,
@@ -48,7 +49,8 @@ from trigger_gateway.use_cases import UseCases
 ROUTERS = (
     webhooks.router,
     *(teams.admin, teams.team_keys, secrets.router, secrets.admin, members.router),
-    *(sources.router, robots.router, files.router, lessons.router, agents.router),
+    *(sources.router, robots.router, files.router, lessons.router),
+    *(agents.router, agent_calls.router),
     *(
         runs.router,
         events.router,

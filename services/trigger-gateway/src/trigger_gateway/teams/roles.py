@@ -35,7 +35,7 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
         "list_secrets",  # their names
     ),
     Role.MEMBER: (
-        *("trigger", "intervene", "replay_execution", "retry_execution", "retry_executions", "search"),
+        *("trigger", "call_agent", "intervene", "replay_execution", "retry_execution", "retry_executions", "search"),
         *("pause_execution", "resume_execution", "stop_execution"),
         *("replay_delivery", "replay_deliveries", "retry_delivery", "retry_deliveries"),
         *("list_members", "read_member"),

@@ -47,7 +47,7 @@ class Share:
 
 @dataclass(frozen=True, kw_only=True)
 class Shares:
-    """The shares of each team. `streams` are those that are open at one replica."""
+    """The shares of each team. `streams` and `calls` of agents are those that are open at one replica."""
 
     robots: Share
     members: Share
@@ -55,11 +55,12 @@ class Shares:
     databases: Share
     attachments: Share
     streams: int = 0
+    calls: int = 0
 
 
 @dataclass
-class OpenStreams:
-    """The live streams that are open at this replica, by team."""
+class OpenRequests:
+    """Requests of one kind that stay open for long, at this replica, by team."""
 
     limit: int
     _open: dict[str, int] = field(init=False, default_factory=dict)

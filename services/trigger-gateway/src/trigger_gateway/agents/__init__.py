@@ -1,0 +1,1 @@
+"""Calls of agents by people and programs outside."""

@@ -1,0 +1,155 @@
+"""Calls of agents: one answer as JSON, or its text as server-sent events while it is written."""
+
+import asyncio
+import math
+from collections.abc import AsyncIterator
+
+from fastapi import Request
+from fastapi.responses import JSONResponse, Response
+from pydantic import Field
+from pydantic_core import to_json
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.types import Receive, Scope, Send
+
+from rota_common.bus.live import Events
+from rota_common.errors import Transient
+from rota_contracts.catalog import ANSWER_PIECE
+from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S, LONGEST_S, AgentReply, AnswerPieceV1, CallAgent
+from rota_contracts.messages.trigger import Message
+from rota_contracts.model import Json, Name
+from trigger_gateway.agents.call_team_agent import AgentCall
+from trigger_gateway.http.auth_routes import team_router
+from trigger_gateway.http.dependencies import Strict, UseCasesDep, idempotency_key, jetstream_of
+from trigger_gateway.problems import Problem, TooMany
+from trigger_gateway.use_cases import UseCases
+
+router = team_router("agents")
+
+PIECE, CLEARED, RESULT, FAILED = "piece", "cleared", "result", "error"
+"""The events of a streamed answer: a piece of its text; the pieces so far don't count; the whole; there is none."""
+
+
+class Skip(Strict):
+    """What a call leaves out. A call shows nothing to others and keeps no conversation, whatever is asked for."""
+
+    output: bool = Field(default=True, description="always skipped")
+    history: bool = Field(default=True, description="always skipped")
+    trace: bool = Field(default=False, description="a call has no trail of its own: nothing changes")
+
+
+class AgentRequest(Strict):
+    """A call of an agent. It asks its model once, without tools."""
+
+    messages: list[Message] = Field(min_length=1, max_length=1000)
+    member_id: Name | None = Field(default=None, description="the robot in whose name it is called")
+    model: str | None = Field(default=None, max_length=200, description="a connector, in place of the agent's own")
+    timeout: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=LONGEST_S, description="seconds")
+    skip: Skip = Skip()
+    metadata: dict[str, Json] = {}
+    locale: str | None = Field(default=None, max_length=35)
+    route: str | None = Field(default=None, max_length=2000)
+    chat_id: str | None = Field(default=None, max_length=200)
+    stream: bool = Field(default=False, description="the answer as server-sent events")
+    request_id: str | None = Field(default=None, description="same as the header Idempotency-Key")
+
+
+class AgentAnswer(AgentReply):
+    """`error` says what the agent or its model got wrong; it is empty on success."""
+
+    call_id: str
+    chat_id: str
+
+
+@router.post(
+    "/agents/{agent}/call",
+    summary="Call an agent, and wait for its answer",
+    response_model=AgentAnswer,
+    responses={200: {"content": {"text/event-stream": {}}, "description": "the answer; or its pieces, and then it"}},
+)
+async def call_agent(team: Name, agent: str, body: AgentRequest, request: Request, use: UseCasesDep) -> Response:
+    """With `stream`: events `piece` (`{"piece": 1, "text": …}`), `cleared` (the pieces so far don't count), and at the
+    end `result` with the whole answer, or `error`. Errors of the agent are in `error`, with status 200."""
+    wanted = AgentCall(
+        agent=agent,
+        messages=body.messages,
+        member=body.member_id,
+        model=body.model,
+        timeout=body.timeout,
+        metadata=body.metadata,
+        locale=body.locale,
+        route=body.route,
+        chat_id=body.chat_id,
+        key=idempotency_key(request.headers, body.request_id),
+    )
+    question = await use.call_agent.prepare(team, wanted, streamed=body.stream)
+    if body.stream:
+        jetstream_of(use)  # before the response begins: afterwards its status can't change
+    if not use.calls.enter(team):
+        text = f"the team has {use.calls.limit} calls of agents under way here, and may have no more"
+        raise TooMany("share_used", text, after=math.ceil(use.heartbeat))
+    if body.stream:
+        return _Streamed(use, question)
+    try:
+        return JSONResponse(_answer(question, await use.call_agent.answer(question)).model_dump(mode="json"))
+    finally:
+        use.calls.leave(team)
+
+
+class _Streamed(EventSourceResponse):
+    """Counted as under way until it has ended, however it ends."""
+
+    def __init__(self, use: UseCases, question: CallAgent) -> None:
+        super().__init__(_events(use, question), ping=use.heartbeat)
+        self._leave = use.calls.leave, question.team_id
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        leave, team = self._leave
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            leave(team)
+
+
+async def _events(use: UseCases, question: CallAgent) -> AsyncIterator[ServerSentEvent]:
+    """A repeat of a call that has its answer already gets that answer, without pieces."""
+    async with use.live.listen([ANSWER_PIECE], team=question.team_id, member=question.member_id) as heard:
+        answering = asyncio.create_task(use.call_agent.answer(question))
+        try:
+            async for piece in _heard(heard, question, answering):
+                yield piece
+            yield _ended(question, answering)
+        finally:  # the executor goes on: its answer is kept for a repeat
+            answering.add_done_callback(lambda done: done.cancelled() or done.exception())
+            answering.cancel()
+
+
+async def _heard(
+    heard: Events, question: CallAgent, answering: "asyncio.Task[AgentReply]"
+) -> AsyncIterator[ServerSentEvent]:
+    """The pieces of its answer, until that is whole."""
+    while not answering.done():
+        hearing = asyncio.create_task(heard.next())
+        await asyncio.wait([answering, hearing], return_when=asyncio.FIRST_COMPLETED)
+        if not hearing.done():
+            hearing.cancel()
+        elif (piece := hearing.result().data).call_id == question.call_id:
+            yield _piece(piece)
+
+
+def _piece(heard: AnswerPieceV1) -> ServerSentEvent:
+    if heard.piece == 0:
+        return ServerSentEvent(event=CLEARED, data="{}")
+    return ServerSentEvent(event=PIECE, data=to_json({"piece": heard.piece, "text": heard.text}).decode())
+
+
+def _ended(question: CallAgent, answering: "asyncio.Task[AgentReply]") -> ServerSentEvent:
+    try:
+        answer = _answer(question, answering.result())
+    except (Problem, Transient) as error:
+        text = error.message if isinstance(error, Problem) else "the executor doesn't answer now"
+        return ServerSentEvent(event=FAILED, data=to_json({"message": text}).decode())
+    return ServerSentEvent(event=RESULT, data=answer.model_dump_json())
+
+
+def _answer(question: CallAgent, reply: AgentReply) -> AgentAnswer:
+    return AgentAnswer(**dict(reply), call_id=question.call_id, chat_id=question.chat_id or "")

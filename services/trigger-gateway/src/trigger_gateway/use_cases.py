@@ -1,5 +1,6 @@
 """The use cases of the gateway."""
 
+import math
 from dataclasses import dataclass, replace
 from secrets import token_bytes, token_urlsafe
 from typing import Self
@@ -271,8 +272,8 @@ class UseCases:
                 clock=clock,
                 new_id=new_id,
             ),
-            streams=OpenRequests(shares.streams),
-            calls=OpenRequests(shares.calls),
+            streams=OpenRequests(shares.streams, "live streams open", math.ceil(settings.heartbeat)),
+            calls=OpenRequests(shares.calls, "calls of agents under way", math.ceil(settings.heartbeat)),
             call_agent=CallTeamAgent(
                 robots=adapters.robots,
                 agents=messaging.agents,

@@ -47,8 +47,9 @@ class SetAside:
     async def prepare(self) -> None:
         """Make the index by which they are listed, and try again what this version set aside before."""
         await self._collection.create_index(AT, sparse=True)
-        await self._collection.update_many({BY: self._reader}, {"$pull": {BY: self._reader}})
-        await self._collection.update_many({BY: []}, {"$unset": {AT: "", REASON: "", BY: ""}})
+        aside = {AT: {"$exists": True}}  # by the index, or each start would read the whole collection
+        await self._collection.update_many({**aside, BY: self._reader}, {"$pull": {BY: self._reader}})
+        await self._collection.update_many({**aside, BY: []}, {"$unset": {AT: "", REASON: "", BY: ""}})
 
     @property
     def readable(self) -> Document:

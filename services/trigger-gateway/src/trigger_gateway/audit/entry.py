@@ -10,8 +10,9 @@ from rota_contracts.messages.audit import UNKNOWN_STATUS, AuditRecordedV1
 from rota_contracts.model import ALL, NAME_PATTERN
 
 ADMINISTRATOR = "administrator"
-UNAUDITED = frozenset({"trigger", "call_agent", "check_clock", "replay_execution"})
-"""Routes of other methods than GET that change nothing, or that leave a record of their own with each call."""
+UNAUDITED = frozenset({"trigger", "call_agent", "mcp", "check_clock", "replay_execution"})
+"""Routes of other methods than GET that change nothing, or that leave a record of their own with each call: a run, its
+cost, or the entry of the change that a tool makes."""
 
 NAMES = (
     *("member_id", "rev", "key_id", "role", "name", "file_id", "replay_id", "execution_id", "retry_of", "team_id"),

@@ -1,7 +1,6 @@
 """Calls of agents: one answer as JSON, or its text as server-sent events while it is written."""
 
 import asyncio
-import math
 from collections.abc import AsyncIterator
 
 from fastapi import Request
@@ -20,7 +19,7 @@ from rota_contracts.model import Json, Name
 from trigger_gateway.agents.call_team_agent import AgentCall
 from trigger_gateway.http.auth_routes import team_router
 from trigger_gateway.http.dependencies import Strict, UseCasesDep, idempotency_key, jetstream_of
-from trigger_gateway.problems import Problem, TooMany
+from trigger_gateway.problems import Problem
 from trigger_gateway.use_cases import UseCases
 
 router = team_router("agents")
@@ -84,15 +83,11 @@ async def call_agent(team: Name, agent: str, body: AgentRequest, request: Reques
     question = await use.call_agent.prepare(team, wanted, streamed=body.stream)
     if body.stream:
         jetstream_of(use)  # before the response begins: afterwards its status can't change
-    if not use.calls.enter(team):
-        text = f"the team has {use.calls.limit} calls of agents under way here, and may have no more"
-        raise TooMany("share_used", text, after=math.ceil(use.heartbeat))
-    if body.stream:
+        if not use.calls.enter(team):
+            raise use.calls.refusal()
         return _Streamed(use, question)
-    try:
+    with use.calls.held(team):
         return JSONResponse(_answer(question, await use.call_agent.answer(question)).model_dump(mode="json"))
-    finally:
-        use.calls.leave(team)
 
 
 class _Streamed(EventSourceResponse):

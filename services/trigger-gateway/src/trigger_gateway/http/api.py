@@ -27,6 +27,7 @@ from trigger_gateway.http import (
     interventions,
     knowledge,
     lessons,
+    mcp,
     members,
     quarantine,
     retries,
@@ -50,7 +51,7 @@ ROUTERS = (
     webhooks.router,
     *(teams.admin, teams.team_keys, secrets.router, secrets.admin, members.router),
     *(sources.router, robots.router, files.router, lessons.router),
-    *(agents.router, agent_calls.router),
+    *(agents.router, agent_calls.router, mcp.router),
     *(
         runs.router,
         events.router,

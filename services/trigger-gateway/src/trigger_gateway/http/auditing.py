@@ -6,11 +6,12 @@ from typing import Any
 
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from rota_common.runtime.logs import logger
 from rota_contracts.messages.audit import UNKNOWN_STATUS
-from rota_contracts.model import ALL
+from rota_contracts.model import ALL, Json
 from trigger_gateway.audit.entry import UNAUDITED, AuditEntry, names_of
 from trigger_gateway.http.client_ip import client_ip
 from trigger_gateway.http.dependencies import use_cases_of
@@ -42,6 +43,10 @@ class Recording:
 
     def answered(self, answer: Response) -> None:
         self._answer = answer
+
+    def succeeded(self, body: dict[str, Json]) -> None:
+        """As if it were answered with this."""
+        self.answered(JSONResponse(body))
 
     async def __aexit__(self, _: Any, error: BaseException | None, __: Any) -> None:
         assert self._entry is not None

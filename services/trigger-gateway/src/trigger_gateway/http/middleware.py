@@ -49,7 +49,7 @@ class RequestLog:
 
         async def tagged(message: Message) -> None:
             if message["type"] == "http.response.start":
-                facts["status"] = message["status"]
+                facts["status"] = int(message["status"])
                 message = {**message, "headers": [*message.get("headers", ()), (HEADER, request_id.encode())]}
             await send(message)
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import math
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,7 +19,6 @@ from rota_contracts.ids import execution_id as execution_id_of
 from rota_contracts.model import Name, Payload
 from trigger_gateway.http.auth_routes import CallerDep, team_router
 from trigger_gateway.http.dependencies import UseCasesDep, jetstream_of
-from trigger_gateway.problems import TooMany
 from trigger_gateway.teams.authenticate import Caller
 from trigger_gateway.use_cases import UseCases
 
@@ -50,8 +48,7 @@ async def follow(
     heartbeat of the deletion of its key; a team may have so many open at a time (429)."""
     jetstream_of(use)  # before the response begins: afterwards its status can't change
     if not use.streams.enter(team):
-        text = f"the team has {use.streams.limit} live streams open here, and may have no more: close one"
-        raise TooMany("share_used", text, after=math.ceil(use.heartbeat))
+        raise use.streams.refusal()
     return _Stream(use, team, events=_events(use, team, caller, execution_id, member_id or "*"))
 
 

@@ -31,7 +31,7 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
             "get_attachment",
         ),
         *("list_files", "read_file", "list_lessons", "list_approvals", "read_approval"),
-        *("list_agents", "list_providers"),
+        *("list_agents", "list_providers", "mcp"),  # a tool of it needs the role of its route
         "list_secrets",  # their names
     ),
     Role.MEMBER: (

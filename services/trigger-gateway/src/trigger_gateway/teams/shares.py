@@ -1,9 +1,10 @@
 """Shares: what one team may keep of what all teams share. No I/O."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from trigger_gateway.problems import ShareUsed
+from trigger_gateway.problems import ShareUsed, TooMany
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,12 @@ class Shares:
 
 @dataclass
 class OpenRequests:
-    """Requests of one kind that stay open for long, at this replica, by team."""
+    """Requests of one kind, `what`, that stay open for long, at this replica, by team; it is worth another try `after`
+    so many seconds."""
 
     limit: int
+    what: str
+    after: int
     _open: dict[str, int] = field(init=False, default_factory=dict)
 
     def enter(self, team: str) -> bool:
@@ -71,6 +75,20 @@ class OpenRequests:
             return False
         self._open[team] = self._open.get(team, 0) + 1
         return True
+
+    @contextmanager
+    def held(self, team: str) -> Iterator[None]:
+        """Raise TooMany if the team has its share."""
+        if not self.enter(team):
+            raise self.refusal()
+        try:
+            yield
+        finally:
+            self.leave(team)
+
+    def refusal(self) -> TooMany:
+        text = f"the team has {self.limit} {self.what} here, and may have no more at a time"
+        return TooMany("share_used", text, after=self.after)
 
     def leave(self, team: str) -> None:
         self._open[team] -= 1

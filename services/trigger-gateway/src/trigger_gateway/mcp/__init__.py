@@ -1,0 +1,1 @@
+"""A team's agents and robots as tools of the Model Context Protocol, for programs outside."""

@@ -44,6 +44,35 @@ def test_connectors_are_listed_with_what_they_can(gateway: Gateway, command: Com
     assert json.loads(command("connectors", "list", "--json")[1]) == gateway.responses[PROVIDERS]
 
 
+def test_a_connectors_test_shows_each_check_and_what_it_cost(gateway: Gateway, command: Command) -> None:
+    checks = [
+        {"name": "call", "outcome": "works", "seconds": 0.812},
+        {"name": "vision", "outcome": "not_stated", "problem": "its capabilities say vision: false"},
+    ]
+    tried = {
+        "checks": checks,
+        "calls": 1,
+        "usage": {"tokens_in": 20, "tokens_out": 3},
+        "cost": 5e-06,
+        "currency": "USD",
+    }
+    gateway.responses["/llm/providers/mine/test"] = tried
+    code, out, _ = command("connectors", "test", "mine")
+    assert (code, gateway.requests[-1].method) == (0, "POST")
+    assert [" ".join(line.split()) for line in out.splitlines()] == [
+        "CHECK OUTCOME SECONDS PROBLEM",
+        "call works 0.8",
+        "vision not stated - its capabilities say vision: false",
+        "1 call, 20 + 3 tokens, 0.000005 USD",
+    ]
+    assert json.loads(command("connectors", "test", "mine", "--json")[1]) == tried
+    failed = [{"name": "call", "outcome": "fails", "problem": "the key is refused"}]
+    gateway.responses["/llm/providers/mine/test"] = {"checks": failed}
+    code, out, _ = command("connectors", "test", "mine")
+    assert (code, out.splitlines()[-1]) == (1, "No model has answered.")
+    assert command("connectors", "test", "unknown")[0] == 1
+
+
 def sent(*events: tuple[str, Any]) -> bytes:
     return "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in events).encode()
 

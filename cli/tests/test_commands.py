@@ -82,6 +82,7 @@ WRONG_USES = """
     keys create --role king
     subscriptions add sales
     robots next a --count 101
+    connectors test
     deliveries --since yesterday
     deliveries --since 2026-03-02T09:00:00
     deliveries replay
@@ -168,7 +169,7 @@ def test_all_commands_are_there() -> None:
         *("events", "events show"),
         *("approvals", "approvals show", "approvals approve", "approvals deny", "approvals decide"),
         *("files ls", "files cat", "files put", "files rm"),
-        *("lessons list", "lessons forget", "agents list", "agents call", "connectors list"),
+        *("lessons list", "lessons forget", "agents list", "agents call", "connectors list", "connectors test"),
         *("nats-config", "feed-clients add", "feed-clients list", "feed-clients remove", "feed-clients rewind"),
         "feed-clients reload",
     }

@@ -67,7 +67,10 @@ COMMANDS = {
     "files": ("files", "List, show, write and remove the files of a robot."),
     "lessons": ("lessons", "List what a robot has learnt of its runs, and forget it."),
     "agents": ("agents", "List the agents that the team may use, and ask one."),
-    "connectors": ("connectors", "List the connectors that the team may use, and what the model of each can."),
+    "connectors": (
+        "connectors",
+        "List the connectors that the team may use and what the model of each can, or test one.",
+    ),
     "dead": ("dead", "Messages that no service could handle (needs the admin key)."),
     "webhook": ("webhook", "Send webhooks to Rota."),
 }

@@ -4,7 +4,11 @@ from enum import StrEnum
 
 from pydantic import Field
 
+from rota_contracts.messages.usage import Usage
 from rota_contracts.model import Name, Part
+
+CHECK_TIMEOUT_S = 60
+"""Of one call of a connector's model."""
 
 
 class Capability(StrEnum):
@@ -52,6 +56,59 @@ class ProviderList(Part):
     """In the order of their ids. `problem`: there is no such agent."""
 
     providers: list[Provider] = []
+    problem: str = ""
+
+
+class ConnectorCheck(StrEnum):
+    """What of a connector is tried, in this order, each with one call of its model."""
+
+    CALL = "call"
+    STREAMING = "streaming"
+    TOOLS = "tools"
+    JSON = "json"
+    VISION = "vision"
+
+
+TEST_TIMEOUT_S = len(ConnectorCheck) * CHECK_TIMEOUT_S + 30
+"""Of all calls, and a little more, so that the executor can report that they took too long."""
+
+
+class CheckOutcome(StrEnum):
+    """`not_stated`: the connector's capabilities say that it can't, so it wasn't tried. `not_tried`: something before
+    it prevents it. `no_model`: the connector answers without a model."""
+
+    WORKS = "works"
+    FAILS = "fails"
+    NOT_STATED = "not_stated"
+    NOT_TRIED = "not_tried"
+    NO_MODEL = "no_model"
+
+
+class CheckResult(Part):
+    """One check. `problem`: why it doesn't work, or wasn't tried."""
+
+    name: ConnectorCheck
+    outcome: CheckOutcome
+    problem: str = ""
+    seconds: float = Field(default=0.0, ge=0)
+
+
+class TryConnector(Part):
+    """Request to the executor: call the model of a connector to see what of it works. The team pays."""
+
+    team_id: Name
+    connector: str = Field(min_length=1, max_length=200)
+
+
+class TryConnectorReply(Part):
+    """The results of all checks, and what their calls took. `problem`: the team may use no such connector."""
+
+    checks: list[CheckResult] = []
+    calls: int = Field(default=0, ge=0, description="those that the model answered")
+    unmeasured: int = Field(default=0, ge=0, description="of them, those whose tokens the provider didn't report")
+    usage: Usage = Usage()
+    cost: float | None = Field(default=None, ge=0, description="in `currency`; null where no price is known")
+    currency: str = ""
     problem: str = ""
 
 

@@ -12,6 +12,7 @@ from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agents
 from executor.agents.team_ceilings import TeamCeilings
 from executor.call_agents import CallAgents, LeaseSettings
+from executor.check_connector import CheckConnector
 from executor.domain.spans import Content
 from executor.ports import Adapters
 from executor.publish import EventPublisher
@@ -90,6 +91,7 @@ class UseCases:
     spend: ReadSpending
     check_robot: CheckDefinition
     list_models: ListModels
+    check_connector: CheckConnector
     continue_below_ceilings: ContinueBelowCeilings
 
     @classmethod
@@ -203,6 +205,7 @@ class UseCases:
             spend=ReadSpending(runs=runs),
             check_robot=CheckDefinition(agents=agents, tools=tools),
             list_models=ListModels(connectors=connectors, agents=agents),
+            check_connector=CheckConnector(models=models),
             continue_below_ceilings=ContinueBelowCeilings(runs=runs, meter=meter, send=send, clock=clock),
         )
 

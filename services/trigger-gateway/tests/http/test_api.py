@@ -21,6 +21,7 @@ from rota_contracts.catalog import (
     READ_SPEND,
     READ_TRACE,
     READ_TRAIL,
+    TEST_CONNECTOR,
 )
 from rota_contracts.messages.delivery import (
     AttemptDetail,
@@ -46,10 +47,15 @@ from rota_contracts.messages.provider import (
     AgentCard,
     AgentList,
     Capability,
+    CheckOutcome,
+    CheckResult,
+    ConnectorCheck,
     ListAgents,
     ListProviders,
     Provider,
     ProviderList,
+    TryConnector,
+    TryConnectorReply,
 )
 from rota_contracts.messages.robot_check import CheckRobot, RobotProblems
 from rota_contracts.messages.run_history import Intervention
@@ -221,6 +227,29 @@ async def test_agents_are_listed_by_their_tags(acme: Gateway) -> None:  # CL-08
     found = await acme.call("GET", "/v1/teams/acme/agents?tags=Data,%20Knowledge")
     assert [each["id"] for each in found.json()["agents"]] == ["yao.keeper"]
     assert asked == [ListAgents(team_id="acme", tags=["Data", "Knowledge"])]
+
+
+async def test_members_test_a_connector_and_it_is_audited(acme: Gateway) -> None:
+    asked: list[TryConnector] = []
+
+    async def tried(question: TryConnector) -> TryConnectorReply:
+        asked.append(question)
+        if question.connector != "mine":
+            return TryConnectorReply(problem="expected a connector, one of mine")
+        works = CheckResult(name=ConnectorCheck.CALL, outcome=CheckOutcome.WORKS, seconds=0.5)
+        return TryConnectorReply(checks=[works], calls=1, cost=0.25, currency="USD")
+
+    acme.bus.answer(TEST_CONNECTOR, tried)
+    path, viewer, member = "/v1/teams/acme/llm/providers", await acme.make_key("viewer"), await acme.make_key("member")
+    found = (await acme.call("POST", f"{path}/mine/test", key=member)).json()
+    assert ([each["outcome"] for each in found["checks"]], found["cost"]) == (["works"], 0.25)
+    unknown = await acme.call("POST", f"{path}/gpt/test", key=member)
+    assert error_of(unknown) == (404, "connector_not_found")
+    assert "one of mine" in unknown.text
+    assert error_of(await acme.call("POST", f"{path}/mine/test", key=viewer)) == (403, "role_too_low")
+    assert [(each.team_id, each.connector) for each in asked] == [("acme", "mine"), ("acme", "gpt")]
+    entries = (await acme.call("GET", "/v1/teams/acme/audit")).json()["entries"]
+    assert [each["on"] for each in entries if each["action"] == "test_connector"] == [{"connector": "mine"}]
 
 
 @pytest.fixture

@@ -1,9 +1,11 @@
 """Connectors: a model, its address and its key. The operator's YAML files; keys only as `$ENV.NAME`."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -13,6 +15,7 @@ from executor.agents.operator_files import ALL_TEAMS, ConnectorFileError, Operat
 from executor.agents.prices import Price
 from executor.domain.context.budget import COMPACT_AT, DEFAULT_WINDOW, window_of
 from rota_common.errors import Permanent
+from rota_common.redaction import REDACTED, without_credentials
 from rota_common.secrets import MissingSecret, resolve
 from rota_contracts.messages.provider import Capability, ConnectorOptions, Provider, VisionForm
 
@@ -81,6 +84,13 @@ class Connector:
     def can(self, capability: str) -> bool:
         """Capabilities that nobody states are there."""
         return self.capabilities.get(capability, True) is not False
+
+    def hide(self, text: str) -> str:
+        """The text without the key and the address, for its team."""
+        text = without_credentials(text, [self.key, self.host])
+        for name in _names(self.host):
+            text = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", REDACTED, text, flags=re.IGNORECASE)
+        return text
 
     def provider(self, *, default: bool) -> Provider:
         """As its team sees it."""
@@ -172,6 +182,15 @@ def _read(path: Path, environ: Mapping[str, str], models: Models) -> Connector:
         price=options.price,
         max_output=options.max_output,
     )
+
+
+def _names(address: str) -> list[str]:
+    """How texts may name an address: with its port, and by the host alone."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return []
+    return [name for name in (parts.netloc, parts.hostname) if name]
 
 
 def _optional(text: str, environ: Mapping[str, str]) -> str:

@@ -48,8 +48,10 @@ class Prices(Protocol):
 
 
 class AtCeiling(Exception):
-    """A call that wasn't made, because what it needs has no room below a ceiling; the text is for a person."""
+    """A call that wasn't made, because what it needs has no room below a ceiling. The text is for a person: `no_room`,
+    and what to do about it in a run."""
 
-    def __init__(self, text: str, need: Need) -> None:
-        super().__init__(text)
+    def __init__(self, no_room: str, need: Need) -> None:
+        super().__init__(f"{no_room} Raise the ceiling, or stop the run; it goes on by itself once there is room.")
+        self.no_room = no_room
         self.need = need

@@ -115,7 +115,7 @@ class MeteredModel:
             await self._settle(limits[:number], need, Amount(), reservation)
             if full.open:
                 raise Transient(f"{limit.words()} is held by other calls of models that are under way")
-            raise AtCeiling(_question(limit, need), need)
+            raise AtCeiling(_no_room(limit, need), need)
 
     async def _settle(self, limits: Sequence[Limit], need: Need, taken: Amount, reservation: str) -> None:
         """What can't be settled stays reserved: the answer counts more."""
@@ -144,9 +144,9 @@ def _taken(call: ModelCall | None) -> Amount | None:
     return Amount(call.usage.tokens_in + call.usage.tokens_out, ceil((call.cost or 0.0) * BILLION))
 
 
-def _question(limit: Limit, need: Need) -> str:
+def _no_room(limit: Limit, need: Need) -> str:
     money = f", {need.money / BILLION:g} {need.currency}" if need.money is not None else ""
     return (
         f"There is no room below {limit.words()} for the next call of a model, which may take up to {need.tokens} "
-        f"tokens{money}. Raise the ceiling, or stop the run; it goes on by itself once there is room."
+        f"tokens{money}."
     )

@@ -28,14 +28,14 @@ def bounded(prompt: Prompt) -> tuple[Prompt, int]:
     """The prompt with a limit of its answer, and that limit, in tokens."""
     options = {**prompt.connector.parameters, **prompt.options}
     named = [options[name] for name in LIMITS if isinstance(options.get(name), int)]
-    most = max(named, default=prompt.connector.max_output + _thinking(options))
+    most = max(named, default=prompt.connector.max_output + thinking_tokens(options))
     if not named:
         prompt = replace(prompt, options={**prompt.options, "max_tokens": most})
     answers = options.get("n")
     return prompt, most * (answers if isinstance(answers, int) else 1)
 
 
-def _thinking(options: dict[str, Any]) -> int:
+def thinking_tokens(options: dict[str, Any]) -> int:
     """Tokens of reasoning, which count as part of the answer."""
     thinking, effort = options.get("thinking"), options.get("reasoning_effort")
     budget = thinking.get("budget_tokens", 0) if isinstance(thinking, dict) else 0

@@ -1,11 +1,19 @@
-"""The agents and the connectors that a team may use."""
+"""The agents and the connectors that a team may use, and the test of a connector."""
 
 from typing import Annotated
 
-from fastapi import Query
+from fastapi import Path, Query
 
-from rota_contracts.catalog import LIST_AGENTS, LIST_PROVIDERS
-from rota_contracts.messages.provider import AgentList, Capability, ListAgents, ListProviders, ProviderList
+from rota_contracts.catalog import LIST_AGENTS, LIST_PROVIDERS, TEST_CONNECTOR
+from rota_contracts.messages.provider import (
+    AgentList,
+    Capability,
+    ListAgents,
+    ListProviders,
+    ProviderList,
+    TryConnector,
+    TryConnectorReply,
+)
 from rota_contracts.model import Name
 from trigger_gateway import rpc
 from trigger_gateway.http.auth_routes import team_router
@@ -39,6 +47,17 @@ async def list_providers(
     found = await rpc.call(use.ask, LIST_PROVIDERS, question)
     if found.problem:
         raise NotFound("agent_not_found", found.problem)
+    return found
+
+
+@router.post("/llm/providers/{connector}/test", summary="Call the model of a connector to see what of it works")
+async def test_connector(
+    team: Name, connector: Annotated[str, Path(max_length=200, description="its id, as in the list")], use: UseCasesDep
+) -> TryConnectorReply:
+    """At most five short calls, one after the other, of at most a minute each; the team pays for them."""
+    found = await rpc.call(use.ask, TEST_CONNECTOR, TryConnector(team_id=team, connector=connector))
+    if found.problem:
+        raise NotFound("connector_not_found", found.problem)
     return found
 
 

@@ -36,6 +36,7 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
     ),
     Role.MEMBER: (
         *("trigger", "call_agent", "intervene", "replay_execution", "retry_execution", "retry_executions", "search"),
+        "test_connector",  # it costs money, as runs do
         *("pause_execution", "resume_execution", "stop_execution"),
         *("replay_delivery", "replay_deliveries", "retry_delivery", "retry_deliveries"),
         *("list_members", "read_member"),

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from executor.agents.connectors import REHEARSAL
+from executor.agents.connectors import REHEARSAL, Connector
 from executor.agents.facts import facts
 from executor.agents.prompt_files import Agent, Agents
 from executor.agents.prompts import DEFAULT_LOCALE, locale_of, system
 from executor.domain.answers.forms import echoes, in_form, without_echoes
 from executor.domain.answers.understand import understand
+from executor.domain.conversation.chat import ModelReply
 from executor.domain.planning.answer import LENGTH_LIMIT
 from executor.domain.run import CEILING, Run, Signal
 from executor.domain.spending import Payer, payer_of
@@ -21,7 +22,7 @@ from executor.ports import Calls, Runs
 from executor.runs.worker import RENEWALS
 from executor.spending.budget_port import AtCeiling
 from executor.steps.in_window import ask_within
-from executor.steps.models import Models
+from executor.steps.models import Candidate, Models
 from rota_common.bus.rpc import STILL_WORKING_S, StillWorking
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
@@ -34,6 +35,9 @@ from rota_contracts.robots.robot import Robot
 
 POLL_S = 0.3
 """How often to look for the reply that another replica is working on."""
+
+FIRST_SHARE = 0.5
+"""Of the time that is left, for a connector before the last: its fallback needs time, too."""
 
 CEILING_AGAIN_S = 60.0
 """Before a call is made again that had no room below a ceiling."""
@@ -182,14 +186,19 @@ class CallAgents:
         if agent is None:
             raise Permanent(f"there is no agent {agent_id}: add {agent_id}.md to ROTA_AGENTS_DIR")
         self.models.check_offered(agent, request.model or "", team=request.team_id)
-        model, connector = self.models.choose(
-            _mode(run, robot), request.model or "", agent.connector, payer=_payer(request, run, robot)
-        )
         messages = [_system(request, agent, robot, run), *request.messages]
         known = _facts(request, run) if run else {"words": request.messages[-1].text()}
         form = request.form if self.agents.is_built_in(agent) else None
-        prompt = Prompt(messages, connector, request.timeout, request.call_id, agent.options, known, schema=form)
-        reply, _ = await ask_within(model, prompt)
+
+        async def ask(candidate: Candidate) -> tuple[ModelReply, Connector]:
+            left, connector = request.timeout - candidate.waited, candidate.connector
+            seconds = left if candidate.last else left * FIRST_SHARE
+            prompt = Prompt(messages, connector, seconds, request.call_id, agent.options, known, schema=form)
+            return (await ask_within(candidate.model, prompt))[0], connector
+
+        (reply, connector), _ = await self.models.ask(
+            ask, _mode(run, robot), request.model or "", agent.connector, payer=_payer(request, run, robot)
+        )
         text = understand(reply).text
         if len(text) > LENGTH_LIMIT:
             long = f"expected at most {LENGTH_LIMIT} characters of agent {agent_id}, got {len(text)}"

@@ -213,8 +213,11 @@ async def test_a_connector_is_not_asked_in_the_pause_that_its_provider_asked_for
     assert isinstance(held, NoAnswer)
     assert (str(held), held.after) == ("429; its circuit breaker is open", 70)
     assert providers.asked == ["alone"]
-    providers.down.clear()
     providers.clock.forward(70)
+    again = providers.down["alone"] = NotTaken("429", after=1)
+    assert await providers.failure("alone") is again  # of a probe: what the provider asks for holds, and no longer
+    providers.down.clear()
+    providers.clock.forward(1)
     assert [await providers.ask("alone"), await providers.ask()] == ["alone", "first"]
 
 

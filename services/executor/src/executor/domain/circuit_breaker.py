@@ -41,8 +41,8 @@ def after_failure(circuit: Circuit, reason: str, *, pause: float | None, probe: 
     """The circuit after a call without an answer. `pause`: the seconds that the provider asked for."""
     failed = replace(circuit, failures=circuit.failures + 1, reason=reason)
     if pause:
-        until = now + timedelta(seconds=pause)
-        return replace(failed, open_until=max(until, circuit.open_until or until), asked_for=True)
+        longest = max(pause, circuit.rest(now) if circuit.asked_for else 0.0)
+        return replace(failed, open_until=now + timedelta(seconds=longest), asked_for=True)
     if not probe and (failed.failures < CONSECUTIVE_FAILURES or circuit.open_until is not None):
         return failed
     seconds = min(OPEN_S * 2**circuit.times_opened, LONGEST_OPEN_S)

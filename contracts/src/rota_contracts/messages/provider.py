@@ -41,6 +41,7 @@ class Provider(Part):
     capabilities: dict[Capability, bool | VisionForm] = Field(description="all eight; a text: the form of pictures")
     default: bool = Field(default=False, description="the one of agents that name none")
     problem: str = Field(default="", description="why it can't be used now; empty if it can")
+    fallbacks: list[str] = Field(default=[], description="asked in its place while it doesn't answer, in this order")
 
 
 class ListProviders(Part):

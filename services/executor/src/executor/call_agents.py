@@ -8,22 +8,23 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from executor.agents.connectors import REHEARSAL
+from executor.agents.connectors import REHEARSAL, Connector
 from executor.agents.facts import facts
 from executor.agents.prompt_files import Agent, Agents
 from executor.agents.prompts import DEFAULT_LOCALE, locale_of, system
 from executor.domain.answers.forms import echoes, in_form, without_echoes
 from executor.domain.answers.understand import understand
+from executor.domain.conversation.chat import ModelReply
 from executor.domain.planning.answer import LENGTH_LIMIT
 from executor.domain.run import CEILING, Run, Signal
 from executor.domain.spending import Payer, payer_of
-from executor.model_port import Prompt
+from executor.model_port import Model, Prompt
 from executor.ports import Calls, Runs
 from executor.runs.worker import RENEWALS
 from executor.spending.budget_port import AtCeiling
 from executor.steps.answer_stream import AnswerStream
 from executor.steps.in_window import ask_within
-from executor.steps.models import Models
+from executor.steps.models import Candidate, Models
 from executor.steps.redacted_calls import KnownValues
 from rota_common.bus.rpc import STILL_WORKING_S, StillWorking
 from rota_common.clock import Clock
@@ -37,6 +38,9 @@ from rota_contracts.robots.robot import Robot, platform_name
 
 POLL_S = 0.3
 """How often to look for the reply that another replica is working on."""
+
+FIRST_SHARE = 0.5
+"""Of the time that is left, for a connector before the last: its fallback needs time, too."""
 
 CEILING_AGAIN_S = 60.0
 """Before a call is made again that had no room below a ceiling."""
@@ -193,19 +197,19 @@ class CallAgents:
         if agent is None:
             raise Permanent(f"there is no agent {agent_id}: add {agent_id}.md to ROTA_AGENTS_DIR")
         self.models.check_offered(agent, request.model or "", team=request.team_id)
-        model, connector = self.models.choose(
-            _mode(run, robot), request.model or "", agent.connector, payer=_payer(request, run, robot)
-        )
         messages = [_system(request, agent, robot, run), *request.messages]
         known = _facts(request, run) if run else {"words": request.messages[-1].text()}
         form = request.form if self.agents.is_built_in(agent) else None
-        prompt = Prompt(messages, connector, request.timeout, request.call_id, agent.options, known, schema=form)
-        async with AnswerStream(partial(self._piece, request), known=self.known_secrets(request.team_id)) as stream:
-            prompt = replace(prompt, on_text=stream.feed) if request.streamed else prompt
-            reply, _ = await ask_within(model, prompt)
-            text = understand(reply).text
-            if stream.begun and len(text) <= LENGTH_LIMIT:
-                await stream.end(text)
+
+        async def ask(candidate: Candidate) -> tuple[ModelReply, str, Connector]:
+            left, connector = request.timeout - candidate.waited, candidate.connector
+            seconds = left if candidate.last else left * FIRST_SHARE
+            prompt = Prompt(messages, connector, seconds, request.call_id, agent.options, known, schema=form)
+            return *await self._streamed(request, candidate.model, prompt), connector
+
+        (reply, text, connector), _ = await self.models.ask(
+            ask, _mode(run, robot), request.model or "", agent.connector, payer=_payer(request, run, robot)
+        )
         if len(text) > LENGTH_LIMIT:
             long = f"expected at most {LENGTH_LIMIT} characters of agent {agent_id}, got {len(text)}"
             return AgentReply(agent_id=agent_id, error=long, call=reply.call)
@@ -215,6 +219,15 @@ class CallAgents:
         return AgentReply(
             agent_id=agent_id, content=text, response=found, model=name, call=reply.call, rehearsed=rehearsed
         )
+
+    async def _streamed(self, request: CallAgent, model: Model, prompt: Prompt) -> tuple[ModelReply, str]:
+        """The reply and its text, in pieces, too, where the caller wants them."""
+        async with AnswerStream(partial(self._piece, request), known=self.known_secrets(request.team_id)) as stream:
+            reply, _ = await ask_within(model, replace(prompt, on_text=stream.feed if request.streamed else None))
+            text = understand(reply).text
+            if stream.begun and len(text) <= LENGTH_LIMIT:
+                await stream.end(text)
+            return reply, text
 
     async def _piece(self, request: CallAgent, number: int, text: str) -> None:
         of = {"team_id": request.team_id, "member_id": request.member_id, "call_id": request.call_id}

@@ -41,7 +41,7 @@ class CheckConnector:
         """A connector that can't be used is one whose call fails; `problem` is for one that isn't this team's."""
         team, name = request.team_id, request.connector
         try:
-            model, connector = self.models.choose(ExecutorMode.STANDARD, name, payer=Payer(team, ALL, ""))
+            connector = self.models.choose(ExecutorMode.STANDARD, name, team=team)
         except Permanent as error:
             if all(each.id != name for each in self.models.connectors.of(team)):
                 return TryConnectorReply(problem=str(error))
@@ -50,6 +50,7 @@ class CheckConnector:
             without = f"connector {name} answers without a model: there is nothing to test"
             answered = CheckResult(name=ConnectorCheck.CALL, outcome=CheckOutcome.NO_MODEL, problem=without)
             return report([answered])
+        model = self.models.metered(Payer(team, ALL, ""))
         made, replies, test_id = list[CheckResult](), list[ModelReply](), f"connector-test-{uuid4().hex}"
         for check in CHECKS:
             made.append(await self._result(check, prevented(made), _Asked(model, connector, test_id, replies)))

@@ -34,7 +34,7 @@ class Prompt:
 
 class Model(Protocol):
     async def complete(self, prompt: Prompt) -> ModelReply:
-        """Raises Transient for what passes; Permanent for refusals, of these ContextOverflow for too long prompts."""
+        """Raises NoAnswer for what passes; Permanent for refusals, of these ContextOverflow for too long prompts."""
         ...
 
 
@@ -42,5 +42,9 @@ class ContextOverflow(Permanent):
     """A model's provider refused a prompt because it is longer than the model's window."""
 
 
-class NotTaken(Transient):
+class NoAnswer(Transient):
+    """A model's provider doesn't answer now; another one may. `after`: it asked for this pause."""
+
+
+class NotTaken(NoAnswer):
     """A model's provider didn't take the request: it bills nothing."""

@@ -41,6 +41,7 @@ from executor.spending.metered_model import Meter
 from executor.spending.observe_calls import ObserveCalls
 from executor.spending.read_spending import ReadSpending
 from executor.steps.call_runner import CallRunner, Toolset
+from executor.steps.circuit_breakers import CircuitBreakers
 from executor.steps.compact_conversation import CompactConversation
 from executor.steps.gather_situation import GatherSituation
 from executor.steps.hook_chain import HookChain
@@ -111,7 +112,13 @@ class UseCases:
             find_robot=adapters.robots.known,
             observe=ObserveCalls(publish=publish, clock=clock),
         )
-        models = Models(connectors=connectors, real=adapters.model, rehearsal=adapters.rehearsal, meter=meter)
+        models = Models(
+            connectors=connectors,
+            real=adapters.model,
+            rehearsal=adapters.rehearsal,
+            meter=meter,
+            breakers=CircuitBreakers(clock=clock),
+        )
         chain = HookChain(platform=adapters.hooks, processes=adapters.processes)
         notify_hooks = NotifyHooks(chain=chain, blobs=adapters.blobs)
         read_spans = ReadSpans(runs=runs, blobs=adapters.blobs)

@@ -23,6 +23,12 @@ FORGOTTEN = Counter("rota_forgotten_total", "Entries removed when a robot's rete
 MODEL_CALLS = Counter("rota_model_calls_total", "Calls of models, by outcome.", ["team", "model", "outcome"])
 MODEL_TOKENS = Counter("rota_model_tokens_total", "Tokens that went in and came out.", ["team", "model", "direction"])
 MODEL_COST = Counter("rota_model_cost_total", "Cost of calls, in its currency.", ["team", "model", "currency"])
+CONNECTOR_FALLBACKS = Counter(
+    "rota_connector_fallbacks_total", "Questions that a connector's fallback was asked.", ["connector", "fallback"]
+)
+CONNECTOR_OPEN = Gauge(
+    "rota_connector_open", "1 from the opening of a connector's circuit breaker until it answers.", ["connector"]
+)
 SPANS = Counter(
     "rota_spans_total",
     "Spans of traces, by outcome: sent, or lost because of a full queue, a receiver that is away, or a refusal.",

@@ -13,8 +13,8 @@ from executor.adapters.wire_messages import wire_messages
 from executor.agents.connectors import Connector
 from executor.domain.conversation.chat import ModelReply, Tool, ToolCall, whole_characters
 from executor.domain.conversation.loop import UNREADABLE
-from executor.model_port import ContextOverflow, NotTaken, OnText, Prompt
-from rota_common.errors import Permanent, Transient
+from executor.model_port import ContextOverflow, NoAnswer, NotTaken, OnText, Prompt
+from rota_common.errors import Permanent
 from rota_common.json_text import parse_json
 from rota_common.runtime.logs import logger
 from rota_contracts.messages.usage import ModelCall, Usage
@@ -98,7 +98,7 @@ class LitellmModel:
         return {FORM: {"type": "json_schema", "json_schema": {"name": "answer", "schema": dict(prompt.schema)}}}
 
     async def _streamed(self, request: dict[str, Any], on_text: OnText) -> Any:
-        """The same answer, while `on_text` gets its text. Raises Transient for one that breaks off."""
+        """The same answer, while `on_text` gets its text. Raises NoAnswer for one that breaks off."""
         bits, ended = list[Any](), False
         stream = await self._litellm.acompletion(**request, stream=True, stream_options={"include_usage": True})
         async for bit in stream:
@@ -108,7 +108,7 @@ class LitellmModel:
                 if text := getattr(choice.delta, "content", None):
                     await on_text(text)
         if not ended:
-            raise Transient(f"model {request['model']}: the answer breaks off")
+            raise NoAnswer(f"model {request['model']}: the answer breaks off")
         return self._litellm.stream_chunk_builder(bits, messages=request["messages"])
 
     def _named(self, error: Exception, prompt: Prompt) -> Exception:
@@ -118,7 +118,7 @@ class LitellmModel:
         if isinstance(error, openai.APIConnectionError) or _passes(status):
             reason = unavailable(prompt.connector, error, status)
             self._log.warning("model failed", reason=reason, causes=causes(error))
-            kind = NotTaken if not_taken(error, status) else Transient
+            kind = NotTaken if not_taken(error, status) else NoAnswer
             return kind(reason, after=_retry_after(error))
         if isinstance(error, openai.OpenAIError):
             too_long = isinstance(error, self._litellm.exceptions.ContextWindowExceededError)

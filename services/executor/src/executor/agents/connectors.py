@@ -1,7 +1,7 @@
 """Connectors: a model, its address and its key. The operator's YAML files; keys only as `$ENV.NAME`."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -54,11 +54,13 @@ class ConnectorFile(OperatorFile):
     label: str
     type: Literal["openai", "anthropic", "rehearsal"]
     options: Options = Options()
+    fallbacks: list[str] = []
 
 
 @dataclass(frozen=True)
 class Connector:
-    """Resolved: ready for calls, or with the `problem` that prevents them."""
+    """Resolved: ready for calls, or with the `problem` that prevents them. `fallbacks`: ids of the connectors that are
+    asked while its provider doesn't answer, in this order; theirs aren't followed."""
 
     id: str
     label: str
@@ -74,6 +76,7 @@ class Connector:
     history_share: float = COMPACT_AT
     price: Price | None = None
     max_output: int = MAX_OUTPUT
+    fallbacks: Sequence[str] = ()
 
     @property
     def streams(self) -> bool:
@@ -92,7 +95,7 @@ class Connector:
             text = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", REDACTED, text, flags=re.IGNORECASE)
         return text
 
-    def provider(self, *, default: bool) -> Provider:
+    def provider(self, *, default: bool, fallbacks: Sequence[str]) -> Provider:
         """As its team sees it."""
         stated = {each: self.capabilities[each] for each in Capability}
         can = {each: VisionForm(value) if isinstance(value, str) else value for each, value in stated.items()}
@@ -104,6 +107,7 @@ class Connector:
             capabilities=can,
             default=default,
             problem=self.problem,
+            fallbacks=[*fallbacks],
         )
 
 
@@ -119,6 +123,10 @@ class Connectors:
             self._all |= _load(folder, environ, models)
         if unknown := sorted(models.keys() - self._all):
             raise ConnectorFileError(f"{FILE} names {', '.join(unknown)}: expected connectors of {folder}")
+        if wrong := [each for one in self._all.values() for each in _wrong_fallbacks(one, self._all)]:
+            raise ConnectorFileError(
+                f"expected fallbacks to be other connectors that ask a model, got {'; '.join(wrong)}"
+            )
 
     def choose(self, *wanted: str, team: str) -> Connector:
         """The first one named (the call's, then the agent's), else the default. Raises Permanent, also for one that
@@ -139,12 +147,16 @@ class Connectors:
         """The connectors that a team may use, of those that are `offered`; by id."""
         needed = {*offered.filters, *filters}
         return [
-            one.provider(default=name == self._default)
+            one.provider(default=name == self._default, fallbacks=[each.id for each in self.fallbacks(one, team=team)])
             for name, one in sorted(self._all.items())
             if allows(one.teams, team)
             and (not offered.connectors or name in offered.connectors)
             and all(one.capabilities.get(each) for each in needed)
         ]
+
+    def fallbacks(self, connector: Connector, *, team: str) -> Sequence[Connector]:
+        """Those of its fallbacks that this team may use, in their order."""
+        return [each for name in connector.fallbacks if allows((each := self._all[name]).teams, team)]
 
     def _for(self, team: str) -> str:
         return ", ".join(each.id for each in self.of(team))
@@ -181,6 +193,7 @@ def _read(path: Path, environ: Mapping[str, str], models: Models) -> Connector:
         history_share=options.max_history_share,
         price=options.price,
         max_output=options.max_output,
+        fallbacks=tuple(file.fallbacks),
     )
 
 
@@ -191,6 +204,21 @@ def _names(address: str) -> list[str]:
     except ValueError:
         return []
     return [name for name in (parts.netloc, parts.hostname) if name]
+
+
+def _wrong_fallbacks(connector: Connector, known: Mapping[str, Connector]) -> Iterator[str]:
+    for place, name in enumerate(connector.fallbacks):
+        wrong = ""
+        if name == connector.id:
+            wrong = "itself"
+        elif name in connector.fallbacks[:place]:
+            wrong = "twice"
+        elif name not in known:
+            wrong = "which isn't there"
+        elif known[name].type == REHEARSAL:
+            wrong = "whose answers are canned"
+        if wrong:
+            yield f"{name!r} of {connector.id}, {wrong}"
 
 
 def _optional(text: str, environ: Mapping[str, str]) -> str:

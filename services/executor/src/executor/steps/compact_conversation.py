@@ -1,11 +1,13 @@
 """The compaction of a conversation: its model sums up what is cut off."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from executor.agents.connectors import Connector
 from executor.agents.prompt_files import Agent
 from executor.domain.answers.understand import understand
 from executor.domain.context import compaction, contexts
+from executor.domain.conversation.chat import ModelReply
 from executor.domain.conversation.messages import references
 from executor.domain.outcomes import Compacted
 from executor.domain.run import Run
@@ -14,7 +16,8 @@ from executor.domain.steps import Compact
 from executor.file_ports import Blobs
 from executor.model_port import Prompt
 from executor.steps.in_window import ask_within
-from executor.steps.models import Models
+from executor.steps.models import Candidate, Models
+from executor.steps.step_result import StepResult
 from rota_common.errors import Permanent, Transient
 from rota_common.material import frame_of
 from rota_common.runtime.logs import logger
@@ -34,29 +37,32 @@ class CompactConversation:
     models: Models
     blobs: Blobs
 
-    async def __call__(self, run: Run, step: Compact, agent: Agent) -> tuple[Compacted, ModelCall | None]:
+    async def __call__(self, run: Run, step: Compact, agent: Agent) -> StepResult:
         of, planned = contexts.of_step(step), (step.turn, step.rounds)
-        summary, call = await self._summary(run, step, agent)
+        summary, call, notes = await self._summary(run, step, agent)
         place = planned
         if not summary:
             turns, context = contexts.turns_of(run, of), contexts.context_of(run, of)
             place = compaction.place_without_summary(turns, context, planned)
         _log.info("conversation compacted", execution_id=run.id, of=of, turn=place[0], round=place[1])
-        return Compacted(of, summary, *place), call
+        return StepResult(Compacted(of, summary, *place), problems=notes, call=call)
 
-    async def _summary(self, run: Run, step: Compact, agent: Agent) -> tuple[str, ModelCall | None]:
+    async def _summary(self, run: Run, step: Compact, agent: Agent) -> tuple[str, ModelCall | None, Sequence[str]]:
+        async def ask(candidate: Candidate) -> ModelReply:
+            prompt = await self._prompt(run, step, agent, candidate.connector)
+            return (await ask_within(candidate.model, prompt))[0]
+
         try:
             mode, payer = run.execution.executor_mode, payer_of(run, agent.id)
-            model, connector = self.models.choose(mode, agent.connector, payer=payer)
-            reply, _ = await ask_within(model, await self._prompt(run, step, agent, connector))
+            reply, notes = await self.models.ask(ask, mode, agent.connector, payer=payer)
         except Transient:
             if run.failures + 1 < TRIES:
                 raise
-            return "", None
+            return "", None, ()
         except Permanent as error:
             _log.warning("no summary of a conversation", execution_id=run.id, reason=str(error))
-            return "", None
-        return excerpt(understand(reply).text.strip(), compaction.SUMMARY_CHARS), reply.call
+            return "", None, ()
+        return excerpt(understand(reply).text.strip(), compaction.SUMMARY_CHARS), reply.call, notes
 
     async def _prompt(self, run: Run, step: Compact, agent: Agent, connector: Connector) -> Prompt:
         of, frame = contexts.of_step(step), frame_of(run.id, "compact", step.step_id)

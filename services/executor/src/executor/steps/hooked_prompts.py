@@ -8,7 +8,6 @@ from executor.domain.hooks.messages import STORED, restored
 from executor.domain.hooks.questions import before_model
 from executor.domain.outcomes import Hooked
 from executor.domain.run import Run
-from executor.domain.spending import payer_of
 from executor.domain.steps import AskAgent, RunTurn
 from executor.file_ports import Blobs
 from executor.steps.hook_chain import HookChain
@@ -58,7 +57,7 @@ class HookedPrompts:
         if changed.model == connector:
             return ""
         try:
-            self.models.choose(run.execution.executor_mode, changed.model, payer=payer_of(run, changed.agent))
+            self.models.choose(run.execution.executor_mode, changed.model, team=run.execution.team_id)
         except Permanent as error:
             return str(error)
         return ""

@@ -32,7 +32,8 @@ class InWindow:
 
     @property
     def limit(self) -> int:
-        return context_of(self.run, of_step(self.step)).window or self.connector.window
+        own = self.connector.window
+        return min(context_of(self.run, of_step(self.step)).window or own, own)
 
     def tools(self, tools: Sequence[Tool]) -> Sequence[Tool]:
         return fit_tools(tools, self.limit)

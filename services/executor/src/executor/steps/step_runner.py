@@ -35,7 +35,7 @@ from executor.domain.steps import (
 )
 from executor.domain.texts import LargeTexts, owner_of
 from executor.file_ports import Blobs
-from executor.model_port import Model, Prompt
+from executor.model_port import Prompt
 from executor.spending.budget_port import AtCeiling
 from executor.steps.agent_turn import AgentTurn
 from executor.steps.answer_stream import AnswerStream
@@ -47,7 +47,7 @@ from executor.steps.in_context import in_context
 from executor.steps.in_window import InWindow
 from executor.steps.keep_texts import keep_output, keep_reply
 from executor.steps.merge_goals import MergeGoals
-from executor.steps.models import Models
+from executor.steps.models import Ask, Candidate, Models
 from executor.steps.offer_tools import tools_for
 from executor.steps.questions import Questions
 from executor.steps.read_texts import read_texts, wanted_texts
@@ -124,7 +124,7 @@ class StepRunner:
             case AskAgent():
                 return await self._ask_agent(self._for_model(run, step), step)
             case Compact():
-                return await self._compact(run, step)
+                return await self.compact(run, step, self._agent(run, step.of))
 
     def _for_model(self, run: Run, step: AskAgent | RunTurn) -> Run:
         """Without the lessons of canned answers, unless this step gets one, too: a run may have begun without a model,
@@ -137,7 +137,7 @@ class StepRunner:
     def _rehearses(self, run: Run, subject: Phase | Task, step: AskAgent | RunTurn | None = None) -> bool:
         """Does a canned answer stand in for a model's? An agent that can't be asked at all gets none."""
         try:
-            return self._model(run, self._agent(run, subject), step)[1].type == REHEARSAL
+            return self._connector(run, self._agent(run, subject), step).type == REHEARSAL
         except Permanent:
             return False
 
@@ -177,27 +177,36 @@ class StepRunner:
         listed = await self.calls.toolset(run).tools.list(run.robot) if plans else ()
         shown = permitted_to(run.robot, role_of(run), listed)
         tools = shown if phase is Phase.TASKS else ()
-        model, connector = self._model(run, agent, step)
         about = self.agents.about(assistants(run.robot), team=run.execution.team_id) if plans else {}
-        messages = for_phase(run, phase, agent, agent.id, texts, shown, about=about, model=connector.model)
-        media = await self._with_media(run, messages, connector, phase)
         known = facts(run, phase, tools=tools)
         form = schema_of(run, phase, texts) if self.agents.is_built_in(agent) else None
         own = phase is Phase.DELIVERY and run.robot.robot_config.delivery.result_schema is not None
-        prompt = Prompt(
-            media.messages, connector, agent.timeout, step.step_id, agent.options, known, schema=form, own_form=own
-        )
-        asked = await InWindow(run, step, model, connector, self.hooks).ask(prompt, mark=phase_frame(run, phase).mark)
-        if not isinstance(asked, tuple):
-            return StepResult(asked)
-        return await self._interpret(run, step, in_context(*asked), tools, media.left_out)
+        mark = phase_frame(run, phase).mark
+
+        async def ask(candidate: Candidate) -> StepResult:
+            model, connector = candidate.model, candidate.connector
+            messages = for_phase(run, phase, agent, agent.id, texts, shown, about=about, model=connector.model)
+            media = await self._with_media(run, messages, connector, phase)
+            prompt = Prompt(
+                media.messages, connector, agent.timeout, step.step_id, agent.options, known, schema=form, own_form=own
+            )
+            asked = await InWindow(run, step, model, connector, self.hooks).ask(prompt, mark=mark)
+            if not isinstance(asked, tuple):
+                return StepResult(asked)
+            return await self._interpret(run, step, in_context(*asked), tools, media.left_out)
+
+        return await self._asked(run, step, agent, ask)
 
     async def _run_turn(self, run: Run, step: AskAgent | RunTurn) -> StepResult:
         turn = AgentTurn(run, step, agent := self._agent(run, subject_of(step)))
-        if turn.task is not None and turn.seconds_left <= 0:
+        return await self._asked(run, step, agent, partial(self._ask_turn, run, step, turn))
+
+    async def _ask_turn(self, run: Run, step: AskAgent | RunTurn, turn: AgentTurn, candidate: Candidate) -> StepResult:
+        seconds_left = turn.seconds_left - candidate.waited
+        if turn.task is not None and seconds_left <= 0:
             return StepResult(TimedOut(turn.task.id, turn.budget))
-        model, connector = self._model(run, agent, step)
-        within = InWindow(run, step, model, connector, self.hooks)
+        agent, connector = turn.agent, candidate.connector
+        within = InWindow(run, step, candidate.model, connector, self.hooks)
         without = turn.closing or is_last_attempt(run)
         mine = within.tools(() if without else await tools_for(self.calls.toolset(run).tools, run, step, agent))
         tools = [*mine, ASK_PERSON] if turn.may_ask else mine
@@ -208,7 +217,7 @@ class StepRunner:
             return StepResult(full)
         messages = build(await read_texts(self.blobs, wanted)) if wanted else messages
         media = await self._with_media(run, messages, connector, *turn.frame)
-        seconds, known = min(agent.timeout, turn.seconds_left), turn.facts(mine)
+        seconds, known = min(agent.timeout, seconds_left), turn.facts(mine)
         prompt = Prompt(media.messages, connector, seconds, step.step_id, agent.options, known, tools)
         secrets, mark = self.known_secrets(run.execution.team_id), frame_of(run.id, *turn.frame).mark
         async with AnswerStream(partial(self.publish_piece, run, turn.frame[-1]), known=secrets) as stream:
@@ -221,9 +230,11 @@ class StepRunner:
                 await stream.end(await self.blobs.read(result.outcome.output))
             return result
 
-    async def _compact(self, run: Run, step: Compact) -> StepResult:
-        compacted, call = await self.compact(run, step, self._agent(run, step.of))
-        return StepResult(compacted, call=call)
+    async def _asked(self, run: Run, step: AskAgent | RunTurn, agent: Agent, ask: Ask[StepResult]) -> StepResult:
+        """The result of the first candidate that answers, with a note if that is a fallback."""
+        mode, wanted = run.execution.executor_mode, self._wanted(run, agent, step)
+        result, notes = await self.models.ask(ask, mode, *wanted, payer=payer_of(run, agent.id))
+        return replace(result, problems=[*result.problems, *notes]) if notes else result
 
     async def _with_media(self, run: Run, messages: list[Message], connector: Connector, *step: str | Phase) -> Shown:
         """With what people have sent. A planner that can't see it may go on, because those who do the tasks are asked
@@ -241,7 +252,7 @@ class StepRunner:
     def _can(self, run: Run, name: str, capability: str) -> bool:
         """An assistant that can't be asked at all can't do it either."""
         try:
-            return self._model(run, self.agents.assistant(name, team=run.execution.team_id))[1].can(capability)
+            return self._connector(run, self.agents.assistant(name, team=run.execution.team_id)).can(capability)
         except Permanent:
             return False
 
@@ -256,6 +267,10 @@ class StepRunner:
         problems = [*self.calls.toolset(run).tools.problems(run.robot), *left_out]
         return StepResult(outcome, kept, tools, problems, reply.call)
 
-    def _model(self, run: Run, agent: Agent, step: AskAgent | RunTurn | None = None) -> tuple[Model, Connector]:
-        hooked = self.hooks.model(run, step) if self.hooks and step else ""
-        return self.models.choose(run.execution.executor_mode, hooked, agent.connector, payer=payer_of(run, agent.id))
+    def _connector(self, run: Run, agent: Agent, step: AskAgent | RunTurn | None = None) -> Connector:
+        wanted = self._wanted(run, agent, step)
+        return self.models.choose(run.execution.executor_mode, *wanted, team=run.execution.team_id)
+
+    def _wanted(self, run: Run, agent: Agent, step: AskAgent | RunTurn | None) -> tuple[str, str]:
+        """The names of its connector: as hooks have chosen, then as its file says."""
+        return (self.hooks.model(run, step) if self.hooks and step else ""), agent.connector

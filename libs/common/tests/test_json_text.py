@@ -85,9 +85,9 @@ def test_null_is_distinct_from_nothing() -> None:
     ids=lambda text: text[:5],
 )
 def test_hostile_text_is_given_up_quickly(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     assert (extract_json(text), repaired_json(text)) == (None, None)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_strict_parsing_takes_the_whole_text_only() -> None:

@@ -113,6 +113,8 @@ async def test_a_robot_is_run_followed_and_cancelled(acme: Gateway, scheduler: S
         [trigger] = {each.trigger_id: each for each in acme.triggers()}.values()
         assert (trigger.type, trigger.input.messages[0].text()) == (TriggerType.HUMAN, "Score the leads.")
 
+        queued = await session.call_tool("execution_status", {"execution_id": run})
+        assert queued.structuredContent == {"execution_id": run, "status": "pending"}
         executor.give(run)
         status = await session.call_tool("execution_status", {"execution_id": run})
         assert status.structuredContent is not None

@@ -5,10 +5,10 @@ from typing import Any
 
 from rota_common.bus.live import Events
 from rota_common.redaction import model_without_credentials
-from rota_contracts.catalog import ACTIVITY, EXECUTION_FINISHED, EXECUTION_PARKED, READ_EXECUTION
+from rota_contracts.catalog import ACTIVITY, EXECUTION_FINISHED, EXECUTION_PARKED, READ_EXECUTION, READ_TRIGGER
 from rota_contracts.envelope import Event
 from rota_contracts.messages.activity import ActivityV1
-from rota_contracts.messages.execution import ExecStatus, Execution, ReadExecution
+from rota_contracts.messages.execution import ExecStatus, Execution, ReadExecution, ReadTrigger, TriggerState
 from rota_contracts.model import Json
 from trigger_gateway import rpc
 from trigger_gateway.mcp.tool import Progress
@@ -26,17 +26,17 @@ RESTING = frozenset(
 async def follow(use: UseCases, team: str, execution_id: str, *, within: float, progress: Progress) -> dict[str, Json]:
     """Raise NotFound for an execution that isn't the team's, Transient when the executor doesn't answer."""
     if not within:
-        return shown(await _read(use, team, execution_id))
+        return _state(execution_id, await _read(use, team, execution_id))
     async with use.live.listen([ACTIVITY, EXECUTION_FINISHED, EXECUTION_PARKED], team=team) as heard:
         found = await _read(use, team, execution_id)
         try:
             async with asyncio.timeout(within):
-                while found.status not in RESTING:
+                while found is None or found.status not in RESTING:
                     await _changed(heard, execution_id, progress)
                     found = await _read(use, team, execution_id)
         except TimeoutError:
             pass
-        return shown(found)
+        return _state(execution_id, found)
 
 
 async def _changed(heard: Events, execution_id: str, progress: Progress) -> None:
@@ -51,15 +51,27 @@ async def _changed(heard: Events, execution_id: str, progress: Progress) -> None
             await progress(f"{event.data.phase}: {event.data.text}")
 
 
-async def _read(use: UseCases, team: str, execution_id: str) -> Execution:
+async def _read(use: UseCases, team: str, execution_id: str) -> Execution | None:
+    """None for one that has not begun."""
     read = await rpc.call(use.ask, READ_EXECUTION, ReadExecution(team_id=team, execution_id=execution_id))
-    if read.execution is None:
-        text = f"team {team} has no execution {execution_id}: it may still be queued"
-        raise NotFound("execution_not_found", text)
-    return model_without_credentials(read.execution)
+    if read.execution is not None:
+        return model_without_credentials(read.execution)
+    question = ReadTrigger(team_id=team, trigger_id="", execution_id=execution_id)
+    queued = await rpc.call(use.ask, READ_TRIGGER, question)
+    if queued.state is TriggerState.REJECTED:
+        raise NotFound("execution_not_found", f"execution {execution_id} was rejected: {queued.message}")
+    if queued.state is TriggerState.UNKNOWN:
+        raise NotFound("execution_not_found", f"team {team} has no execution {execution_id}")
+    return None
 
 
-def shown(execution: Execution) -> dict[str, Json]:
+def _state(execution_id: str, found: Execution | None) -> dict[str, Json]:
+    if found is None:
+        return {"execution_id": execution_id, "status": ExecStatus.PENDING}
+    return _shown(found)
+
+
+def _shown(execution: Execution) -> dict[str, Json]:
     """Its state, its question, and its result: a long body is left out, and the API has it."""
     content = execution.content
     body = content.body.inline if content else None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from services.executor.tests.fixtures import new_run
 
 from executor.adapters.in_memory import InMemoryCalls
 from executor.adapters.in_memory_runs import InMemoryRuns
@@ -135,6 +136,19 @@ async def test_pieces_of_an_answer_are_observed_where_the_caller_wants_them(worl
     await call(a_call(call_id="c2", streamed=True))
     assert "".join(piece.text for piece in seen) == text.strip()
     assert [(piece.call_id, piece.piece) for piece in seen] == [("c2", n) for n in range(1, len(seen) + 1)]
+
+
+async def test_a_call_has_no_more_time_than_its_run(world: Replicas) -> None:  # EX-91
+    runs, run = InMemoryRuns(), new_run()
+    await runs.create(run, owner="a worker", lease=timedelta(minutes=1))
+    assert run.execution.deadline_at is not None
+    call = replace(world.replica(), runs=runs)
+    world.model.go.set()
+    for left in (700, 30, 0):
+        world.clock.at = run.execution.deadline_at - timedelta(seconds=left)
+        answer = await call(a_call(call_id=f"c{left}", execution_id=run.id))
+    assert [prompt.timeout for prompt in world.model.prompts] == [600, 30]
+    assert answer.error == "the deadline of execution e1 is over"
 
 
 async def test_another_replica_waits_for_the_answer(world: Replicas) -> None:  # EX-88

@@ -169,26 +169,37 @@ class CallAgents:
                 await self.calls.renew(call_id, owner=self.lease.owner, lease=self.lease.claim)
 
     async def _reply(self, request: CallAgent) -> AgentReply:
+        run = await self._run(request)
         try:
-            return await asyncio.wait_for(self._complete(request), request.timeout)
+            request = self._within_deadline(request, run)
+            return await asyncio.wait_for(self._complete(request, run), request.timeout)
         except AtCeiling as error:
-            await self._make_it_ask(request, error)
+            if run is not None:
+                await self._make_it_ask(run, error)
             raise Transient(str(error), after=CEILING_AGAIN_S) from error
         except Permanent as error:
             return AgentReply(agent_id=request.assistant_id, error=str(error))
         except TimeoutError:
             return AgentReply(agent_id=request.assistant_id, error=f"no answer within {request.timeout:g} s")
 
-    async def _make_it_ask(self, request: CallAgent, error: AtCeiling) -> None:
-        """The run of a call that has no room below a ceiling asks a person."""
-        if run := await self._run(request):
-            signal_id = derived_id("ceiling", run.id, run.parks, run.asks)
-            signal = Signal(id=signal_id, action=CEILING, reason=str(error), need=error.need, at=self.clock())
-            await self.runs.deliver_signal(run.id, signal)
+    def _within_deadline(self, request: CallAgent, run: Run | None) -> CallAgent:
+        """With the time that its run has left, if that is shorter. Raise Permanent when the run has none."""
+        deadline = run.execution.deadline_at if run is not None else None
+        if run is None or deadline is None:
+            return request
+        left = (deadline - self.clock()).total_seconds()
+        if left <= 0:
+            raise Permanent(f"the deadline of execution {run.id} is over")
+        return request.model_copy(update={"timeout": min(request.timeout, left)})
 
-    async def _complete(self, request: CallAgent) -> AgentReply:
+    async def _make_it_ask(self, run: Run, error: AtCeiling) -> None:
+        """The run of a call that has no room below a ceiling asks a person."""
+        signal_id = derived_id("ceiling", run.id, run.parks, run.asks)
+        signal = Signal(id=signal_id, action=CEILING, reason=str(error), need=error.need, at=self.clock())
+        await self.runs.deliver_signal(run.id, signal)
+
+    async def _complete(self, request: CallAgent, run: Run | None) -> AgentReply:
         """The answer, and the JSON in it without what it copied of its form's example."""
-        run = await self._run(request)
         robot = run.robot if run else await self.find_robot(request.team_id, request.member_id)
         agent_id = request.assistant_id
         if robot is not None and not may_call(robot, agent_id):

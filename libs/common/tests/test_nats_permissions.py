@@ -51,6 +51,8 @@ def test_a_reply_may_be_as_late_as_the_longest_question_allows() -> None:
         for service in SERVICES
     }
     assert [service for service in SERVICES if (GRANTED[service].answers or 0) < longest[service]] == []
+    [process] = accounts(("acme", "crm"))["TEAM_acme"]["exports"]
+    assert process["response_threshold"] == f"{of_feed_client('acme', 'crm').answers}s"
 
 
 def test_a_service_reads_only_its_own_replies() -> None:

@@ -277,7 +277,7 @@ async def test_an_agent_that_the_robot_does_not_have_is_not_called_for_it(world:
         [],
     )
     own = await world.replica(robot=find)(a_call(call_id="c2", assistant_id="experts.mine"))
-    assert own.error == "there is no agent experts.mine: add experts.mine.md to ROTA_AGENTS_DIR"
+    assert own.error == "there is no agent experts.mine: `rota agents list` shows those that there are"
     world.model.go.set()
     platforms = await world.replica(robot=find)(a_call(call_id="c3", assistant_id="__yao.learning"))
     assert platforms.error == ""

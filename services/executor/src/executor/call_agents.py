@@ -206,7 +206,7 @@ class CallAgents:
             raise Permanent(f"robot {robot.member_id} doesn't have agent {agent_id}: name it among its agents")
         agent = self.agents.find(agent_id, team=request.team_id)
         if agent is None:
-            raise Permanent(f"there is no agent {agent_id}: add {agent_id}.md to ROTA_AGENTS_DIR")
+            raise Permanent(f"there is no agent {agent_id}: `rota agents list` shows those that there are")
         self.models.check_offered(agent, request.model or "", team=request.team_id)
         messages = [_system(request, agent, robot, run), *request.messages]
         known = _facts(request, run) if run else {"words": request.messages[-1].text()}

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 from rota_common.nats_admin.permissions import (
     API,
     OPERATOR,
+    PROCESS_ANSWER_S,
     TOPOLOGY,
     Permissions,
     of_feed_client,
@@ -92,7 +93,14 @@ def _team(team: str, names: dict[str, str]) -> dict[str, Any]:
 
     return {
         "users": [_user(key, of_feed_client(team, name)) for name, key in sorted(names.items())],
-        "exports": [{"service": _processes(team), "response_type": "singleton", "accounts": [PLATFORM]}],
+        "exports": [
+            {
+                "service": _processes(team),
+                "response_type": "singleton",
+                "response_threshold": f"{PROCESS_ANSWER_S}s",  # the server's own is two minutes: later replies are lost
+                "accounts": [PLATFORM],
+            }
+        ],
         "imports": [
             *({"stream": {"account": PLATFORM, "subject": subject}} for subject in team_subjects(team)),
             *(

@@ -88,11 +88,13 @@ class Providers:
         self.model.prompts.clear()
         return found
 
-    async def ask(self, wanted: str = "first", mode: ExecutorMode = ExecutorMode.STANDARD) -> str:
+    async def ask(
+        self, wanted: str = "first", mode: ExecutorMode = ExecutorMode.STANDARD, *, timeout: float = 60
+    ) -> str:
         """The connector that answers a call without a run."""
 
         async def ask(candidate: Candidate) -> str:
-            prompt = Prompt([Message(role="user", content="Go.")], candidate.connector, 60, "s1")
+            prompt = Prompt([Message(role="user", content="Go.")], candidate.connector, timeout, "s1")
             await candidate.model.complete(prompt)
             return candidate.connector.id
 
@@ -192,6 +194,17 @@ async def test_after_three_failures_a_connector_is_skipped_until_one_call_has_pr
     assert [await providers.ask(), await providers.ask()] == ["first", "first"]
     providers.down["first"] = NoAnswer("503")
     assert (await providers.ask(), providers.asked) == ("plain", ["first", "first", "first", "plain"])
+
+
+async def test_the_short_limits_of_one_teams_robot_open_no_breaker_for_all(tmp_path: Path) -> None:
+    providers = Providers(tmp_path, first=NoAnswer("timeout"))
+    for _ in range(5):
+        await providers.ask(timeout=5)
+    assert providers.asked == ["first", "plain"] * 5
+    providers.down["first"] = NotTaken("refused")
+    for _ in range(4):
+        await providers.ask(timeout=5)
+    assert providers.asked == ["first", "plain"] * 3 + ["plain"]
 
 
 async def test_without_a_fallback_a_connector_is_asked_as_before(tmp_path: Path) -> None:

@@ -4,12 +4,16 @@ from dataclasses import dataclass, field
 
 from executor.domain.circuit_breaker import Circuit, after_answer, after_failure, before_call
 from executor.domain.conversation.chat import ModelReply
-from executor.model_port import Model, NoAnswer, Prompt
+from executor.model_port import Model, NoAnswer, NotTaken, Prompt
 from rota_common.clock import Clock, now
 from rota_common.errors import Permanent
 from rota_common.runtime.metrics import CONNECTOR_OPEN
 
 CLOSED = Circuit()
+
+SHORTEST_S = 20.0
+"""Seconds of a call that must have been let wait for its failure to count: what has less, by the limits of a team's own
+robot, says nothing about the provider, whose breaker is for all teams. What the provider itself refuses counts."""
 
 
 @dataclass(kw_only=True)
@@ -69,7 +73,8 @@ class GuardedModel:
         try:
             reply = await self.model.complete(prompt)
         except NoAnswer as error:
-            self.breakers.fail(connector_id, error, probe=probe)
+            if isinstance(error, NotTaken) or prompt.timeout >= SHORTEST_S:
+                self.breakers.fail(connector_id, error, probe=probe)
             raise
         except Permanent:  # a refusal is an answer
             self.breakers.succeed(connector_id)

@@ -134,11 +134,11 @@ async def test_a_replica_that_lost_a_race_continues_from_the_winner(nats: Embedd
 async def test_a_replica_with_a_long_queue_lets_another_have_its_turn(
     nats: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rota_common.bus.feed.PAUSE_TRIPS", 20)  # enough on any machine
+    monkeypatch.setattr("rota_common.bus.feed.PAUSE_TRIPS", 200)  # enough on a machine that stands still for a moment
     async with publishing(nats.url) as one, publishing(nats.url) as other:
         known = [await replica.publish(f"c{n}") for n, replica in enumerate((one, other, one))]
-        queue = asyncio.gather(*(one.publish(f"d{n}") for n in range(400)))
-        numbers = [await other.publish(f"e{n}") for n in range(40)]
+        queue = asyncio.gather(*(one.publish(f"d{n}") for n in range(80)))
+        numbers = [await other.publish(f"e{n}") for n in range(20)]
         await queue
     waited = [late - before - 1 for before, late in pairwise([known[-1] or 0, *(number or 0 for number in numbers)])]
     assert max(waited) <= IN_A_ROW + 1, waited

@@ -14,6 +14,7 @@ PROVIDER = {
     "model": "small",
     "capabilities": {"tool_calls": True, "vision": "claude", "audio": False},
     "default": True,
+    "fallbacks": ["other", "last"],
 }
 
 
@@ -32,13 +33,13 @@ def test_agents_are_listed(gateway: Gateway, command: Command) -> None:  # CL-08
 
 
 def test_connectors_are_listed_with_what_they_can(gateway: Gateway, command: Command) -> None:  # CL-14
-    broken = PROVIDER | {"id": "other", "default": False, "problem": "it has no key"}
+    broken = PROVIDER | {"fallbacks": [], "id": "other", "default": False, "problem": "it has no key"}
     gateway.responses[PROVIDERS] = {"providers": [PROVIDER, broken]}
     code, out, _ = command("connectors", "list", "--filters", "tool_calls,vision", "--agent", "yao.keeper")
     assert code == 0
     assert [" ".join(line.split()) for line in out.splitlines()[1:]] == [
-        "mine* small tool_calls, vision (claude) yes",
-        "other small tool_calls, vision (claude) it has no key",
+        "mine* small tool_calls, vision (claude) other, last yes",
+        "other small tool_calls, vision (claude) - it has no key",
     ]
     assert dict(gateway.requests[-1].url.params) == {"filters": "tool_calls,vision", "agent": "yao.keeper"}
     assert json.loads(command("connectors", "list", "--json")[1]) == gateway.responses[PROVIDERS]

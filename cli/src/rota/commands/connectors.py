@@ -19,7 +19,7 @@ from rota_contracts.messages.provider import (
     TryConnectorReply,
 )
 
-COLUMNS = ("ID", "MODEL", "CAN", "USABLE")
+COLUMNS = ("ID", "MODEL", "CAN", "FALLBACKS", "USABLE")
 CHECK_COLUMNS = ("CHECK", "OUTCOME", "SECONDS", "PROBLEM")
 MARGIN_S = 15
 """Waited on top of the test's own limit, so that the gateway can report that it was reached."""
@@ -89,5 +89,5 @@ def _cost(tried: TryConnectorReply) -> str:
 
 def _row(provider: Provider) -> tuple[object, ...]:
     can = [name if value is True else f"{name} ({value})" for name, value in provider.capabilities.items() if value]
-    usable = provider.problem or "yes"
-    return f"{provider.id}{'*' if provider.default else ''}", provider.model or "-", ", ".join(can), usable
+    name, usable = f"{provider.id}{'*' if provider.default else ''}", provider.problem or "yes"
+    return name, provider.model or "-", ", ".join(can), ", ".join(provider.fallbacks) or "-", usable

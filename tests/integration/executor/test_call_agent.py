@@ -144,7 +144,7 @@ async def test_what_goes_wrong_with_the_agent_is_in_its_answer(
     assert refused.error.startswith("model scripted at 127.0.0.1:")
     assert "refuses the request (401, the key is refused)" in refused.error
     assert KEY not in refused.error
-    assert unknown.error == "there is no agent rota.unknown: add rota.unknown.md to ROTA_AGENTS_DIR"
+    assert unknown.error == "there is no agent rota.unknown: `rota agents list` shows those that there are"
     assert without.error.endswith("not 'gpt'")
 
 

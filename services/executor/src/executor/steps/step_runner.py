@@ -220,7 +220,11 @@ class StepRunner:
         seconds, known = min(agent.timeout, seconds_left), turn.facts(mine)
         prompt = Prompt(media.messages, connector, seconds, step.step_id, agent.options, known, tools)
         secrets, mark = self.known_secrets(run.execution.team_id), frame_of(run.id, *turn.frame).mark
-        async with AnswerStream(partial(self.publish_piece, run, turn.frame[-1]), known=secrets) as stream:
+
+        async def publish(number: int, text: str) -> None:
+            await self.publish_piece(run, turn.frame[-1], number, text)
+
+        async with AnswerStream(publish, known=secrets) as stream:
             asked = await within.ask(replace(prompt, on_text=stream.feed if turn.task else None), mark=mark)
             if not isinstance(asked, tuple):
                 return StepResult(asked)

@@ -15,9 +15,8 @@ router = team_router("mcp")
 
 @router.post(
     "/mcp",
-    summary="Use agents and robots as tools, by the Model Context Protocol",
     response_class=Response,
-    responses={200: {"content": {"application/json": {}, "text/event-stream": {}}, "description": "JSON-RPC"}},
+    include_in_schema=False,  # the protocol's own: its requests, answers and errors are JSON-RPC
 )
 async def mcp(team: Name, request: Request, use: UseCasesDep, caller: CallerDep) -> Response:
     """Streamable HTTP without sessions. Tools: `ask_…` for each public agent, `run_…` for each robot that people may

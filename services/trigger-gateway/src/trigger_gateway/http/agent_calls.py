@@ -7,8 +7,7 @@ from fastapi import Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import Field
 from pydantic_core import to_json
-from sse_starlette import EventSourceResponse, ServerSentEvent
-from starlette.types import Receive, Scope, Send
+from sse_starlette import ServerSentEvent
 
 from rota_common.bus.live import Events
 from rota_common.errors import Transient
@@ -18,6 +17,7 @@ from rota_contracts.messages.trigger import Message
 from rota_contracts.model import Json, Name
 from trigger_gateway.agents.call_team_agent import AgentCall
 from trigger_gateway.http.auth_routes import team_router
+from trigger_gateway.http.counted_stream import CountedStream
 from trigger_gateway.http.dependencies import Strict, UseCasesDep, idempotency_key, jetstream_of
 from trigger_gateway.problems import Problem
 from trigger_gateway.use_cases import UseCases
@@ -85,24 +85,9 @@ async def call_agent(team: Name, agent: str, body: AgentRequest, request: Reques
         jetstream_of(use)  # before the response begins: afterwards its status can't change
         if not use.calls.enter(team):
             raise use.calls.refusal()
-        return _Streamed(use, question)
+        return CountedStream(_events(use, question), share=use.calls, team=team, ping=use.heartbeat)
     with use.calls.held(team):
         return JSONResponse(_answer(question, await use.call_agent.answer(question)).model_dump(mode="json"))
-
-
-class _Streamed(EventSourceResponse):
-    """Counted as under way until it has ended, however it ends."""
-
-    def __init__(self, use: UseCases, question: CallAgent) -> None:
-        super().__init__(_events(use, question), ping=use.heartbeat)
-        self._leave = use.calls.leave, question.team_id
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        leave, team = self._leave
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            leave(team)
 
 
 async def _events(use: UseCases, question: CallAgent) -> AsyncIterator[ServerSentEvent]:

@@ -8,7 +8,6 @@ from typing import Any
 
 from pydantic_core import to_json
 from sse_starlette import EventSourceResponse, ServerSentEvent
-from starlette.types import Receive, Scope, Send
 
 from rota_common.bus.live import Events
 from rota_common.errors import Transient
@@ -18,6 +17,7 @@ from rota_contracts.envelope import Event
 from rota_contracts.ids import execution_id as execution_id_of
 from rota_contracts.model import Name, Payload
 from trigger_gateway.http.auth_routes import CallerDep, team_router
+from trigger_gateway.http.counted_stream import CountedStream
 from trigger_gateway.http.dependencies import UseCasesDep, jetstream_of
 from trigger_gateway.teams.authenticate import Caller
 from trigger_gateway.use_cases import UseCases
@@ -49,21 +49,8 @@ async def follow(
     jetstream_of(use)  # before the response begins: afterwards its status can't change
     if not use.streams.enter(team):
         raise use.streams.refusal()
-    return _Stream(use, team, events=_events(use, team, caller, execution_id, member_id or "*"))
-
-
-class _Stream(EventSourceResponse):
-    """Counted as open until it has ended, however it ends."""
-
-    def __init__(self, use: UseCases, team: str, *, events: AsyncIterator[ServerSentEvent]) -> None:
-        super().__init__(events, ping=use.heartbeat)
-        self._use, self._team = use, team
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            self._use.streams.leave(self._team)
+    events = _events(use, team, caller, execution_id, member_id or "*")
+    return CountedStream(events, share=use.streams, team=team, ping=use.heartbeat)
 
 
 @dataclass

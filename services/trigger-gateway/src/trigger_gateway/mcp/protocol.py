@@ -11,9 +11,8 @@ from mcp.server.streamable_http import StreamableHTTPServerTransport
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from rota_common.errors import Transient
-from rota_common.stores.mongo import OUTAGES
 from trigger_gateway.http.auditing import Recording
+from trigger_gateway.http.stream import AWAY
 from trigger_gateway.mcp.team_tools import TeamTools
 from trigger_gateway.mcp.tool import Outcome, Progress, Tool
 from trigger_gateway.problems import Problem
@@ -21,7 +20,6 @@ from trigger_gateway.problems import Problem
 INSTRUCTIONS = (
     "Ask the team's agents (ask_…), give its robots work (run_…), and follow what comes of it by execution_id."
 )
-AWAY: tuple[type[Exception], ...] = (Transient, *OUTAGES)
 
 
 async def serve(tools: TeamTools, request: Request, scope: Scope, receive: Receive, send: Send) -> None:

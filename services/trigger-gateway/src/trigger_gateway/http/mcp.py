@@ -1,12 +1,13 @@
 """The team's agents and robots as an MCP server, over streamable HTTP."""
 
 from fastapi import Request
-from fastapi.responses import Response
+from fastapi.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from rota_contracts.model import Name
 from trigger_gateway.http.auth_routes import CallerDep, team_router
 from trigger_gateway.http.dependencies import UseCasesDep
+from trigger_gateway.problems import Malformed
 from trigger_gateway.teams.authenticate import Caller
 from trigger_gateway.use_cases import UseCases
 
@@ -15,12 +16,15 @@ router = team_router("mcp")
 
 @router.post(
     "/mcp",
-    response_class=Response,
-    include_in_schema=False,  # the protocol's own: its requests, answers and errors are JSON-RPC
+    summary="Use agents and robots as tools, by the Model Context Protocol",
+    response_class=JSONResponse,
+    responses={202: {"description": "a notification was taken"}, 406: {"description": "an answer as JSON isn't taken"}},
 )
 async def mcp(team: Name, request: Request, use: UseCasesDep, caller: CallerDep) -> Response:
     """Streamable HTTP without sessions. Tools: `ask_…` for each public agent, `run_…` for each robot that people may
     start, `execution_status` and `cancel_execution`; of these, what the key's role may do."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise Malformed("malformed_json", "expected a body with Content-Type: application/json")
     return _Served(use, request, team=team, caller=caller)
 
 

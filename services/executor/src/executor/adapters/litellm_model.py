@@ -25,6 +25,9 @@ FORM = "response_format"
 FORMS = (FORM, "json_schema", "output_format", "grammar", "json_tool_call")
 """Names in the words of a server that takes no form of answers: it is asked without one from then on."""
 
+FIRST_CALL = ("openai.resources", "litellm.proxy._types", "litellm._service_logger")
+"""Modules that litellm imports when it is first called: some 470, most of them by the first of these."""
+
 
 class LitellmModel:
     """`load` before it is needed: importing litellm takes seconds, in which hardly anything else runs, and a hundred
@@ -37,11 +40,14 @@ class LitellmModel:
         self._log = logger(service="executor")
 
     async def load(self) -> None:
-        """Import litellm in a thread, without its request for a price list."""
+        """Import litellm in a thread, without its request for a price list, and what its first call would import: on a
+        busy machine that call would hold the event loop for longer than a lease."""
         async with self._loading:
             if self._litellm is None:
                 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
                 self._litellm = await asyncio.to_thread(importlib.import_module, "litellm")
+                for name in FIRST_CALL:
+                    await asyncio.to_thread(importlib.import_module, name)
                 self._litellm.suppress_debug_info = True
                 self._litellm.telemetry = False
 

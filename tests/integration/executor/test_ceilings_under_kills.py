@@ -168,7 +168,7 @@ async def test_no_bill_exceeds_a_ceiling_though_executors_are_killed_at_their_ca
             data = {"source": "leads", "event_type": "lead.created", "data": fields}
             await system.request(f"e{number}", member_id=member, input=data)
         runs = mongo.database["executions"]
-        async with asyncio.timeout(10 * PATIENCE_S):
+        async with asyncio.timeout(20 * PATIENCE_S):  # each process imports for seconds before it works
             while True:
                 found = [document async for document in runs.find({}, {"run.execution": 1})]
                 if len(found) == RUNS and len(bill.killed) == len(KILLED_AT) and all(map(at_rest, found)):

@@ -233,6 +233,15 @@ def process_subject(team: str, name: str) -> str:
     return f"{ROOT}.process.{team}.{name}"
 
 
+AGENT_CALLS = f"{ROOT}.agent.*.>"
+"""The subjects of all teams' calls of agents."""
+
+
+def agent_subject(team: str, agent: str) -> str:
+    """The subject on which a team's program calls an agent: `rota.v1.agent.<team>.<agent>`; the id may hold dots."""
+    return f"{ROOT}.agent.{team}.{agent}"
+
+
 def dead_subject(subject: str) -> str:
     """The subject of dead letters from this subject."""
     return f"{ROOT}.dead.{subject}"

@@ -7,17 +7,18 @@ from rota_common.nats_admin.accounts import USERS, Accounts, render
 from rota_common.nats_admin.config import new_key
 from rota_common.nats_admin.permissions import Permissions, inbox, of_feed_client, of_service, of_topology
 from rota_contracts.catalog import CHANNELS, QUESTIONS, SERVICES, dead_subject
+from rota_contracts.messages.agent import LONGEST_S
 from rota_contracts.streams import consumers
 
 GRANTED = {service: of_service(service) for service in SERVICES}
 
 
-def accounts(*feed_clients: tuple[str, str]) -> dict[str, Any]:
+def accounts(*feed_clients: tuple[str, str], callers: dict[str, list[str]] | None = None) -> dict[str, Any]:
     """The accounts of the server's configuration."""
     teams: dict[str, dict[str, str]] = {}
     for team, name in feed_clients:
         teams.setdefault(team, {})[name] = new_key()[1]
-    text = render(Accounts(users={user: new_key()[1] for user in USERS}, teams=teams))
+    text = render(Accounts(users={user: new_key()[1] for user in USERS}, teams=teams, callers=callers or {}))
     return dict(json.loads(text.partition("accounts: ")[2]))
 
 
@@ -92,6 +93,18 @@ def test_the_platform_exports_to_a_team_only_what_names_it() -> None:
         subject = str(export.get("stream") or export.get("service"))
         assert f".{team}." in f"{subject}." or f".{team}=" in subject
     assert len(exports) == len(both["TEAM_acme"]["imports"]) + len(both["TEAM_rival"]["imports"])
+
+
+def test_only_clients_that_may_call_reach_their_teams_agents() -> None:
+    made = accounts(("acme", "crm"), ("acme", "caller"), ("rival", "crm"), callers={"acme": ["caller"]})
+    subject = "rota.v1.agent.acme.>"
+    [export] = [each for each in made["ROTA"]["exports"] if each.get("service") == subject]
+    assert export["accounts"] == ["TEAM_acme"]
+    assert int(export["response_threshold"].removesuffix("s")) > LONGEST_S
+    assert [each for each in made["TEAM_rival"]["imports"] if ".agent." in str(each)] == []
+    may = [user["permissions"]["publish"]["allow"] for user in made["TEAM_acme"]["users"]]
+    assert [[each for each in allowed if ".agent." in each] for allowed in may] == [[subject], []]
+    assert (GRANTED["trigger-gateway"].answers or 0) > LONGEST_S
 
 
 def test_a_team_has_no_streams_of_its_own_and_a_team_without_feed_clients_no_account() -> None:

@@ -71,9 +71,9 @@ class IsolatedNats:
     def key(self, team: str, name: str) -> Path:
         return self.folder.path / f"{team}-{name}.nk"
 
-    async def add(self, team: str, name: str) -> Path:
+    async def add(self, team: str, name: str, *, calls: bool = False) -> Path:
         """Add a feed client; returns the file with its seed."""
-        self.key(team, name).write_text(await self.feed_clients.add(team, name))
+        self.key(team, name).write_text(await self.feed_clients.add(team, name, calls=calls))
         return self.key(team, name)
 
     async def user(self, name: str) -> Connection:

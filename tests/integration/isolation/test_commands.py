@@ -1,16 +1,18 @@
 """The commands for feed clients, on a `rota up` whose NATS has keys (F22)."""
 
 import asyncio
+import json
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import nats
 import pytest
 
 from rota_common.nats_admin import feed_clients
 from rota_common.nats_admin.config import Folder
-from rota_contracts.catalog import FEED
+from rota_contracts.catalog import FEED, agent_subject
 from rota_contracts.feed import API_PREFIX
 from tests.integration.cli.harness import TIMEOUT_S, Rota, Up, start_up
 from tests.integration.isolation.harness import IsolatedNats
@@ -44,13 +46,34 @@ def test_a_feed_client_is_added_reads_is_rewound_and_removed(rota: Rota, running
     key = rota.home / made["key_file"]
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
     assert asyncio.run(waiting(running.ready["nats_url"], key, made["durable"])) == 0
-    assert rota.json("feed-clients", "list")[0] == [{"team": "main", "name": "crm", "waiting": 0, "unacknowledged": 0}]
+    assert rota.json("feed-clients", "list")[0] == [
+        {"team": "main", "name": "crm", "waiting": 0, "unacknowledged": 0, "calls": False}
+    ]
     rota.json("feed-clients", "rewind", "main", "crm", "--since", "1h")
     rota.json("feed-clients", "reload")
     assert asyncio.run(waiting(running.ready["nats_url"], key, made["durable"])) == 0
     rota.json("feed-clients", "remove", "main", "crm")
     assert rota.json("feed-clients", "list") == [[]]
     assert {one["part"]: one["level"] for one in rota.json("doctor")}["nats"] == "ok"
+
+
+def test_a_client_that_may_calls_an_agent_of_its_team(rota: Rota, running: Up) -> None:  # CL-28
+    (made,) = rota.json("feed-clients", "add", "main", "caller", "--calls")
+    body = {"messages": [{"role": "user", "content": "Classify this."}]}
+
+    async def call() -> dict[str, Any]:
+        client = await nats.connect(running.ready["nats_url"], nkeys_seed=str(rota.home / made["key_file"]))
+        try:
+            reply = await client.request(
+                agent_subject("main", "rota.run"), json.dumps(body).encode(), timeout=TIMEOUT_S
+            )
+        finally:
+            await client.close()
+        return dict(json.loads(reply.data))
+
+    answer = asyncio.run(call())
+    assert (answer["agent_id"], answer["error"], bool(answer["content"])) == ("rota.run", "", True), answer
+    rota.json("feed-clients", "remove", "main", "caller")
 
 
 def test_the_feed_clients_of_a_removed_team_end_with_it(rota: Rota, running: Up) -> None:

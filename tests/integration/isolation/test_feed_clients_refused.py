@@ -10,7 +10,7 @@ from nats.errors import Error as NatsError
 
 from rota_common.bus.barrier import barrier
 from rota_common.testing.patience import PATIENCE_S
-from rota_contracts.catalog import FEED
+from rota_contracts.catalog import AGENT_CALLS, FEED, agent_subject
 from rota_contracts.feed import API_PREFIX, team_subjects
 from tests.integration.isolation.harness import IsolatedNats
 
@@ -170,6 +170,33 @@ async def test_a_teams_second_feed_client_is_closed_to_the_first(bus: IsolatedNa
         assert await member.answer(f"{API_PREFIX}.{verb}", request) == ""
     await member.published(f"$JS.ACK.{FEED}.acme=archive.1.1.1.1.0")
     assert len(member.refused) == 3
+
+
+async def test_only_a_client_that_may_calls_its_own_teams_agents(own_bus: IsolatedNats) -> None:  # CL-28
+    gateway = await own_bus.service("trigger-gateway")
+    asked: list[str] = []
+
+    async def answer(message: Msg) -> None:
+        asked.append(message.subject)
+        await message.respond(b"an answer")
+
+    await gateway.client.subscribe(AGENT_CALLS, "q", cb=answer)
+    await barrier(gateway.client)
+    await own_bus.add("acme", "caller", calls=True)
+    await own_bus.add("rival", "caller", calls=True)
+    mine, others = agent_subject("acme", "yao.keeper"), agent_subject("rival", "yao.keeper")
+    for team, name in (("acme", "caller"), ("acme", "crm"), ("rival", "caller"), ("rival", "crm")):
+        client = await own_bus.member(team, name)
+        own, foreign = (mine, others) if team == "acme" else (others, mine)
+        if name == "caller":
+            assert (await client.client.request(own, b"{}", timeout=PATIENCE_S)).data == b"an answer"
+            await client.published(foreign, reply="_INBOX.x")
+        else:
+            await client.published(own, foreign, reply="_INBOX.x")
+        assert len(client.refused) == (1 if name == "caller" else 2), (team, name)
+    assert asked == [mine, others]
+    await own_bus.feed_clients.remove("acme", "caller")
+    assert [(one.team, one.name) for one in await own_bus.feed_clients.listed() if one.calls] == [("rival", "caller")]
 
 
 async def test_a_client_without_a_key_is_refused(bus: IsolatedNats) -> None:

@@ -35,6 +35,7 @@ def add(
     name: Name,
     since: Annotated[str, typer.Option(help=f"Start with the deliveries of then: {SINCE}")] = "",
     key_file: Annotated[Path | None, typer.Option(help="The file for its key. Default: NAME.nk here.")] = None,
+    calls: Annotated[bool, typer.Option("--calls", help="It may call the team's agents, which costs.")] = False,
     config: Config = "",
     json: JsonFlag = False,
 ) -> None:
@@ -42,13 +43,15 @@ def add(
     file, start = key_file or Path(f"{name}.nk"), parse_past(since) if since else None
     if file.exists():
         raise CliError(f"expected no file {file}, where the key would go", hint="choose another with --key-file")
-    seed = _admin(config, lambda clients: clients.add(team, name, since=start))
+    seed = _admin(config, lambda clients: clients.add(team, name, since=start, calls=calls))
     write_private(file, seed)
     if json:
-        say_json({"team": team, "name": name, "key_file": str(file), "durable": f"{team}={name}"})
+        say_json({"team": team, "name": name, "key_file": str(file), "durable": f"{team}={name}", "calls": calls})
         return
     say(f"{team}/{name}: added. Its key is in {file}, and nowhere else.")
     say(f"  stream DELIVERIES, consumer {team}={name}, JetStream's API prefix rota.js; for example")
+    if calls:
+        say(f"  a call of an agent is a request on rota.v1.agent.{team}.AGENT")
     where = f"--url {context.load().nats_url} --team {team} --name {name} --key {file}"
     say(f"  python examples/subscribers/with_nats_py.py {where}")
 
@@ -64,8 +67,11 @@ def listed(
     elif not found:
         say("There are no feed clients yet: rota feed-clients add TEAM NAME")
     else:
-        rows = [(one.team, one.name, _count(one.waiting), _count(one.unacknowledged)) for one in found]
-        table(("TEAM", "NAME", "WAITING", "UNACKNOWLEDGED"), rows)
+        rows = [
+            (one.team, one.name, _count(one.waiting), _count(one.unacknowledged), "yes" if one.calls else "no")
+            for one in found
+        ]
+        table(("TEAM", "NAME", "WAITING", "UNACKNOWLEDGED", "CALLS"), rows)
 
 
 @app.command(epilog="Example: `rota feed-clients remove main crm`")

@@ -8,6 +8,7 @@ from rota_common.runtime.serving import App, lifespan
 from rota_common.stores import mongo
 from rota_contracts.catalog import BACKLOG_REPORTED, ROBOT_CHANGED, ROBOT_DELETED, TEAM_REMOVED
 from trigger_gateway.adapters.messaging import messaging
+from trigger_gateway.adapters.nats_agent_calls import answer_programs
 from trigger_gateway.adapters.real import real
 from trigger_gateway.databases.assign_databases import EVERY_S
 from trigger_gateway.handlers import build_handlers
@@ -39,6 +40,7 @@ def build(
     adapters = adapters or real(settings, service, team_secrets=team_secrets)
     use = UseCases.over(adapters, messaging(service), settings, service, outages=mongo.OUTAGES)
     service.include(build_handlers(use))
+    answer_programs(service, use.answer_calls)
     service.every(MEASURE_EVERY_S, use.admit_work.room.measure, name="measure the bus")
     service.every(settings.sweep_interval, use.sync_robots.sweep, name="sync robots")
     service.every(settings.sweep_interval, use.audit.publish, name="publish audit")

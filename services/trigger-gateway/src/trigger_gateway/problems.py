@@ -1,4 +1,4 @@
-"""Problems: the reasons for which a request is refused. Their HTTP statuses are in `http.errors`."""
+"""Problems: the reasons for which a request is refused, and their HTTP statuses."""
 
 import re
 from collections.abc import Sequence
@@ -90,6 +90,21 @@ class StoredNotApplied(Problem):
 
 def no_source(team: str, name: str) -> NotFound:
     return NotFound("source_not_found", f"team {team} has no source {name}")
+
+
+STATUS: dict[type[Problem], int] = {
+    Malformed: 400,
+    Unauthenticated: 401,
+    Forbidden: 403,
+    NotFound: 404,
+    Conflict: 409,
+    TooLarge: 413,
+    ShareUsed: 409,
+    Invalid: 422,
+    TooMany: 429,
+    StoredNotApplied: 503,
+    Failed: 500,
+}
 
 
 def invalid(code: str, message: str, error: ValidationError) -> Invalid:

@@ -7,8 +7,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from rota_contracts.catalog import ANSWER_PIECE, CALL_AGENT
+from rota_common.testing.patience import PATIENCE_S
+from rota_contracts.catalog import ANSWER_PIECE, CALL_AGENT, agent_subject
 from rota_contracts.messages.agent import AgentReply, AnswerPieceV1, CallAgent
+from rota_contracts.messages.process import ERROR, ERROR_CODE
 from rota_contracts.model import ALL
 
 from .harness import Gateway, error_of, gateway, settings
@@ -66,6 +68,44 @@ async def test_a_call_has_the_parameters_and_the_result_of_the_specification() -
         assert asked == given | more | {"team_id": "acme", "member_id": ALL, "assistant_id": "yao.keeper.classify"}
         assert (second.member_id, second.timeout, second.model) == ("leader", 600, None)
         assert second.chat_id, "one is made where none is given"
+
+
+async def test_a_teams_program_calls_over_nats_as_over_http() -> None:  # CL-28
+    async with agents(calls_per_team=1) as play:
+        client, subject = play.made.bus.connection("program").client, agent_subject("acme", "yao.keeper.classify")
+
+        async def ask(body: bytes, to: str = subject) -> Any:
+            return await client.request(to, body, timeout=PATIENCE_S)
+
+        answered = await ask(json.dumps(HELLO | {"request_id": "r1", "chat_id": "c1"}).encode())
+        assert answered.headers == {}
+        over_http = await play.made.call("POST", CLASSIFY, json=HELLO | {"chat_id": "c1"})
+        same = {name: value for name, value in over_http.json().items() if name != "call_id"}
+        assert {name: value for name, value in json.loads(answered.data).items() if name != "call_id"} == same
+        assert (
+            json.loads((await ask(json.dumps(HELLO | {"request_id": "r1", "chat_id": "c1"}).encode())).data)["call_id"]
+            == play.calls[0].call_id
+        )
+        assert {call.team_id for call in play.calls} == {"acme"}
+        hello, stranger = json.dumps(HELLO).encode(), agent_subject("rival", "yao.keeper.classify")
+        refused = {
+            "400 malformed_json": await ask(b"{"),
+            "422 invalid_request messages": await ask(b"{}"),
+            "422 invalid_request stream": await ask(json.dumps(HELLO | {"stream": True}).encode()),
+            "404 not_found": await ask(hello, stranger),
+        }
+        play.go.clear()
+        waiting = asyncio.create_task(ask(hello))
+        while len(play.calls) < 4:
+            await asyncio.sleep(0)
+        refused["429 share_used"] = await ask(hello)
+        play.go.set()
+        assert (await waiting).headers == {}
+        said = {
+            name: f"{reply.headers[ERROR_CODE]} {json.loads(reply.data)['error']}" for name, reply in refused.items()
+        }
+        assert {name: text for name, text in said.items() if not all(word in text for word in name.split())} == {}
+        assert all(json.loads(reply.data)["error"]["message"] == reply.headers[ERROR] for reply in refused.values())
 
 
 async def test_errors_of_agents_are_returned_and_wrong_parameters_refused() -> None:  # EX-90

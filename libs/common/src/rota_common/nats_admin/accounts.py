@@ -1,6 +1,7 @@
 """The accounts of the NATS server: the platform's, the system's, and one for each team with feed clients."""
 
 import json
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +11,7 @@ from rota_common.nats_admin.permissions import (
     API,
     OPERATOR,
     PROCESS_ANSWER_S,
+    SPARE_S,
     TOPOLOGY,
     Permissions,
     of_feed_client,
@@ -19,6 +21,7 @@ from rota_common.nats_admin.permissions import (
 )
 from rota_contracts.catalog import ROOT, SERVICES
 from rota_contracts.feed import API_PREFIX, ack_subject, consumer_api, team_subjects
+from rota_contracts.messages.agent import LONGEST_S
 from rota_contracts.model import Name
 
 PLATFORM, SYSTEM = "ROTA", "SYS"
@@ -31,10 +34,22 @@ PublicKey = Annotated[str, Field(pattern="^U[A-Z2-7]{55}$")]
 
 
 class Accounts(BaseModel):
-    """Public keys, by user of the platform and by team and feed client."""
+    """Public keys, by user of the platform and by team and feed client; `callers`: those of a team's clients that may
+    call its agents."""
 
     users: dict[str, PublicKey] = {}
     teams: dict[Name, dict[Name, PublicKey]] = {}
+    callers: dict[Name, list[Name]] = {}
+
+    def with_team(self, team: str, keys: Mapping[str, str], callers: Collection[str]) -> "Accounts":
+        """With these clients of the team, and no others."""
+        teams = {**self.teams, team: {**keys}}
+        calling = {**self.callers, team: sorted(callers)}
+        return Accounts(
+            users=self.users,
+            teams={name: each for name, each in teams.items() if each},
+            callers={name: each for name, each in calling.items() if each},
+        )
 
 
 def read_accounts(file: Path) -> Accounts:
@@ -44,7 +59,11 @@ def read_accounts(file: Path) -> Accounts:
 
 def render(accounts: Accounts) -> str:
     """The accounts in the server's format, which takes JSON for values."""
-    teams = {account_of(team): _team(team, names) for team, names in sorted(accounts.teams.items()) if names}
+    teams = {
+        account_of(team): _team(team, names, accounts.callers.get(team, []))
+        for team, names in sorted(accounts.teams.items())
+        if names
+    }
     everyone = {SYSTEM: _system(accounts), PLATFORM: _platform(accounts), **teams}
     return f"{HEADER}system_account: {SYSTEM}\naccounts: {json.dumps(everyone, indent=2)}\n"
 
@@ -62,7 +81,7 @@ def _platform(accounts: Accounts) -> dict[str, Any]:
     exports, imports = [], []
     for team, names in sorted(accounts.teams.items()):
         if names:
-            exports += _exports(team, sorted(names))
+            exports += _exports(team, sorted(names), calls=bool(accounts.callers.get(team)))
             imports.append({"service": {"account": account_of(team), "subject": _processes(team)}})
     return {
         "jetstream": "enabled",
@@ -72,7 +91,7 @@ def _platform(accounts: Accounts) -> dict[str, Any]:
     }
 
 
-def _exports(team: str, names: list[str]) -> list[dict[str, Any]]:
+def _exports(team: str, names: list[str], *, calls: bool) -> list[dict[str, Any]]:
     """The platform's exports to the account of one team alone."""
     to: dict[str, Any] = {"accounts": [account_of(team)]}
     return [
@@ -84,20 +103,20 @@ def _exports(team: str, names: list[str]) -> list[dict[str, Any]]:
             for verb in consumer_api(team, name)
         ),
         *({"service": ack_subject(team, name), **to} for name in names),
+        *([{"service": _agents(team), **_answered_once(LONGEST_S + SPARE_S), **to}] if calls else []),
     ]
 
 
-def _team(team: str, names: dict[str, str]) -> dict[str, Any]:
+def _team(team: str, names: dict[str, str], callers: Collection[str]) -> dict[str, Any]:
     def service(subject: str, **local: str) -> dict[str, Any]:
         return {"service": {"account": PLATFORM, "subject": subject}, **local}
 
     return {
-        "users": [_user(key, of_feed_client(team, name)) for name, key in sorted(names.items())],
+        "users": [_user(key, of_feed_client(team, name, calls=name in callers)) for name, key in sorted(names.items())],
         "exports": [
             {
                 "service": _processes(team),
-                "response_type": "singleton",
-                "response_threshold": f"{PROCESS_ANSWER_S}s",  # the server's own is two minutes: later replies are lost
+                **_answered_once(PROCESS_ANSWER_S),
                 "accounts": [PLATFORM],
             }
         ],
@@ -109,12 +128,22 @@ def _team(team: str, names: dict[str, str]) -> dict[str, Any]:
                 for verb in consumer_api(team, name)
             ),
             *(service(ack_subject(team, name)) for name in sorted(names)),
+            *([service(_agents(team))] if callers else []),
         ],
     }
 
 
+def _answered_once(seconds: int) -> dict[str, str]:
+    """Of a service whose reply may take so long: after the server's own two minutes, replies are lost."""
+    return {"response_type": "singleton", "response_threshold": f"{seconds}s"}
+
+
 def _processes(team: str) -> str:
     return f"{ROOT}.process.{team}.>"
+
+
+def _agents(team: str) -> str:
+    return f"{ROOT}.agent.{team}.>"
 
 
 def _user(key: str, granted: Permissions) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import nats
@@ -38,12 +38,14 @@ class FeedClientError(ValueError):
 
 @dataclass(frozen=True)
 class FeedClient:
-    """A feed client with its unread and its unacknowledged messages; None if it has no consumer."""
+    """A feed client with its unread and its unacknowledged messages; None if it has no consumer. `calls`: it may call
+    the team's agents."""
 
     team: str
     name: str
     waiting: int | None
     unacknowledged: int | None
+    calls: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,9 +57,9 @@ class FeedClients:
     url: str
     ca_file: str = ""
 
-    async def add(self, team: str, name: str, *, since: datetime | None = None) -> str:
+    async def add(self, team: str, name: str, *, since: datetime | None = None, calls: bool = False) -> str:
         """Add a client, and return its seed, which is stored nowhere. It reads the deliveries from now on, or from
-        `since`.
+        `since`; with `calls` it may call the team's agents.
 
         Reloads the server; connections stay open. Raises FeedClientError if the name is taken.
         """
@@ -70,8 +72,8 @@ class FeedClients:
         # The consumer first: once the key works, there is something to read.
         async with self._jetstream() as jetstream:
             await _make(jetstream, team, name, since)
-        names = {**accounts.teams.get(team, {}), name: public}
-        self.folder.save(accounts.model_copy(update={"teams": {**accounts.teams, team: names}}))
+        names, callers = {**accounts.teams.get(team, {}), name: public}, accounts.callers.get(team, [])
+        self.folder.save(accounts.with_team(team, names, [*callers, name] if calls else callers))
         await self.reload()
         return seed
 
@@ -100,7 +102,8 @@ class FeedClients:
         accounts = self.folder.accounts()
         wanted = [(of, name) for of, names in sorted(accounts.teams.items()) for name in sorted(names)]
         async with self._jetstream() as jetstream:
-            return [await _state(jetstream, of, name) for of, name in wanted if team in ("", of)]
+            found = [await _state(jetstream, of, name) for of, name in wanted if team in ("", of)]
+        return [replace(each, calls=each.name in accounts.callers.get(each.team, [])) for each in found]
 
     async def reload(self) -> int:
         """Reload the configuration of every server of the cluster, and return their number. Connections stay open.
@@ -120,8 +123,8 @@ class FeedClients:
 
     async def _end(self, accounts: Accounts, team: str, ended: Collection[str]) -> None:
         names = {name: key for name, key in accounts.teams[team].items() if name not in ended}
-        teams = {**accounts.teams, team: names} if names else {t: n for t, n in accounts.teams.items() if t != team}
-        self.folder.save(accounts.model_copy(update={"teams": teams}))
+        callers = [name for name in accounts.callers.get(team, []) if name not in ended]
+        self.folder.save(accounts.with_team(team, names, callers))
         await self.reload()
         async with self._jetstream() as jetstream:
             for name in ended:

@@ -23,6 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--nats-url", default=ServiceSettings().nats_url, help="default: $ROTA_NATS_URL")
     parser.add_argument("--ca-file", default=ServiceSettings().nats_ca_file, help="default: $ROTA_NATS_CA_FILE")
     parser.add_argument("--since", type=_instant, help="for add and rewind: 2026-03-02T09:00:00+01:00")
+    parser.add_argument("--calls", action="store_true", help="for add: it may call the team's agents")
     given = parser.parse_args(arguments)
     if given.verb not in ("list", "reload") and not (given.team and given.name):
         parser.error(f"expected {given.verb} TEAM NAME")
@@ -37,7 +38,7 @@ async def _done(feed_clients: FeedClients, given: argparse.Namespace) -> list[st
     """Do it, and return the lines to print; for a new client its seed, which is stored nowhere."""
     match given.verb:
         case "add":
-            return [await feed_clients.add(given.team, given.name, since=given.since)]
+            return [await feed_clients.add(given.team, given.name, since=given.since, calls=given.calls)]
         case "remove":
             await feed_clients.remove(given.team, given.name)
         case "rewind":

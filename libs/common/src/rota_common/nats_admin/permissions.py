@@ -3,8 +3,18 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rota_contracts.catalog import CHANNELS, EXECUTION_REQUESTED, FEED, QUESTIONS, ROOT, Channel, dead_subject
+from rota_contracts.catalog import (
+    AGENT_CALLS,
+    CHANNELS,
+    EXECUTION_REQUESTED,
+    FEED,
+    QUESTIONS,
+    ROOT,
+    Channel,
+    dead_subject,
+)
 from rota_contracts.feed import API_PREFIX, ack_subject, consumer_api, team_subjects
+from rota_contracts.messages.agent import LONGEST_S
 from rota_contracts.model import Payload
 from rota_contracts.streams import (
     ATTACHMENTS_BUCKET,
@@ -56,6 +66,9 @@ CALLS_PROCESSES = frozenset({"executor", "delivery-center"})
 SEARCHES = {"scheduler": ((EXECUTION_REQUESTED, "executor"),)}
 """Channels in whose stream a service looks for what it has published, and whose progress it looks at for that."""
 
+ANSWERS_PROGRAMS: dict[str, tuple[tuple[str, ...], int]] = {GATEWAY: ((AGENT_CALLS,), LONGEST_S)}
+"""What services answer to teams' programs, and the seconds that it may take."""
+
 MEASURES = frozenset({GATEWAY, "scheduler"})
 """They begin new work, and read the size of all streams before it."""
 
@@ -76,6 +89,8 @@ def of_service(service: str) -> Permissions:
         if service in SUBSCRIBES_TO_ALL or (channel.stream is None and service in channel.consumers)
     ]
     answered = [question for question in QUESTIONS.values() if question.answered_by == service]
+    to_programs, longest = ANSWERS_PROGRAMS.get(service, ((), 0))
+    longest = max([longest, *(int(question.timeout) for question in answered)])
     return Permissions(
         publish=_sorted(
             *_facts(service),
@@ -88,9 +103,10 @@ def of_service(service: str) -> Permissions:
         subscribe=_sorted(
             f"{inbox(service)}.>",
             *(question.subject for question in answered),
+            *to_programs,
             *(channel.pattern for channel in subscribed),
         ),
-        answers=int(max(question.timeout for question in answered)) + SPARE_S if answered else None,
+        answers=longest + SPARE_S if longest else None,
         parts=ANSWER_PARTS,
     )
 
@@ -107,13 +123,18 @@ def of_operator() -> Permissions:
     return Permissions((f"{API}.>", "$JS.ACK.>", "$JS.FC.>"), (">",))
 
 
-def of_feed_client(team: str, name: str) -> Permissions:
-    """The permissions of a team's program in the team's account: the team's facts, its own consumer, its processes.
+def of_feed_client(team: str, name: str, *, calls: bool = False) -> Permissions:
+    """The permissions of a team's program in the team's account: the team's facts, its own consumer, its processes;
+    with `calls`, the team's agents.
 
     `$SRV.>` is for clients' service frameworks, besides their endpoints; it doesn't leave the account.
     """
     return Permissions(
-        publish=(*(f"{API_PREFIX}.{verb}" for verb in consumer_api(team, name)), ack_subject(team, name)),
+        publish=(
+            *(f"{API_PREFIX}.{verb}" for verb in consumer_api(team, name)),
+            ack_subject(team, name),
+            *([f"{ROOT}.agent.{team}.>"] if calls else []),
+        ),
         subscribe=("_INBOX.>", *team_subjects(team), f"{ROOT}.process.{team}.>", "$SRV.>"),
         answers=PROCESS_ANSWER_S,
     )

@@ -89,6 +89,10 @@ class InMemoryBus:
         """Give messages under `subject` to `handler`, which can `respond` to requests, as a program outside would."""
         self.subscriptions[uuid4().hex] = (subject, handler)
 
+    def responders_to(self, subject: str) -> list[Respond]:
+        """The replicas that respond to requests under this subject."""
+        return next((found for pattern, found in self.responders.items() if found and matches(pattern, subject)), [])
+
     def facts(self, channel: Channel[P]) -> list[Event[P]]:
         """Every event of the channel so far, oldest first."""
         log = self.streams[channel.stream or ""]
@@ -250,9 +254,10 @@ class _Client:
             raise NatsTimeout from None
 
     async def _reply(self, subject: str, payload: bytes, headers: dict[str, str], *, to: str = "") -> InMemoryMessage:
-        if responders := self.bus.responders[subject]:
+        if responders := self.bus.responders_to(subject):
             responders.append(responders.pop(0))  # the replicas take turns
-            answer = await responders[-1](SimpleNamespace(data=payload, headers=headers, reply=to))
+            asked = SimpleNamespace(subject=subject, data=payload, headers=headers, reply=to)
+            answer = await responders[-1](asked)
             return InMemoryMessage(subject, answer.data, dict(answer.headers))
         reply: asyncio.Future[InMemoryMessage] = asyncio.get_running_loop().create_future()
         for pattern, callback in self.bus.subscriptions.values():

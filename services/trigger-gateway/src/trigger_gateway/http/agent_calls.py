@@ -12,13 +12,12 @@ from sse_starlette import ServerSentEvent
 from rota_common.bus.live import Events
 from rota_common.errors import Transient
 from rota_contracts.catalog import ANSWER_PIECE
-from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S, LONGEST_S, AgentReply, AnswerPieceV1, CallAgent
-from rota_contracts.messages.trigger import Message
-from rota_contracts.model import Json, Name
-from trigger_gateway.agents.call_team_agent import AgentCall
+from rota_contracts.messages.agent import AgentReply, AnswerPieceV1, CallAgent
+from rota_contracts.model import Name
+from trigger_gateway.agents.agent_request import AgentAnswer, PlainAgentRequest, answer_of
 from trigger_gateway.http.auth_routes import team_router
 from trigger_gateway.http.counted_stream import CountedStream
-from trigger_gateway.http.dependencies import Strict, UseCasesDep, idempotency_key, jetstream_of
+from trigger_gateway.http.dependencies import UseCasesDep, idempotency_key, jetstream_of
 from trigger_gateway.problems import Problem
 from trigger_gateway.use_cases import UseCases
 
@@ -28,35 +27,10 @@ PIECE, CLEARED, RESULT, FAILED = "piece", "cleared", "result", "error"
 """The events of a streamed answer: a piece of its text; the pieces so far don't count; the whole; there is none."""
 
 
-class Skip(Strict):
-    """What a call leaves out. A call shows nothing to others and keeps no conversation, whatever is asked for."""
-
-    output: bool = Field(default=True, description="always skipped")
-    history: bool = Field(default=True, description="always skipped")
-    trace: bool = Field(default=False, description="a call has no trail of its own: nothing changes")
-
-
-class AgentRequest(Strict):
+class AgentRequest(PlainAgentRequest):
     """A call of an agent. It asks its model once, without tools."""
 
-    messages: list[Message] = Field(min_length=1, max_length=1000)
-    member_id: Name | None = Field(default=None, description="the robot in whose name it is called")
-    model: str | None = Field(default=None, max_length=200, description="a connector, in place of the agent's own")
-    timeout: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=LONGEST_S, description="seconds")
-    skip: Skip = Skip()
-    metadata: dict[str, Json] = {}
-    locale: str | None = Field(default=None, max_length=35)
-    route: str | None = Field(default=None, max_length=2000)
-    chat_id: str | None = Field(default=None, max_length=200)
     stream: bool = Field(default=False, description="the answer as server-sent events")
-    request_id: str | None = Field(default=None, description="same as the header Idempotency-Key")
-
-
-class AgentAnswer(AgentReply):
-    """`error` says what the agent or its model got wrong; it is empty on success."""
-
-    call_id: str
-    chat_id: str
 
 
 @router.post(
@@ -68,18 +42,7 @@ class AgentAnswer(AgentReply):
 async def call_agent(team: Name, agent: str, body: AgentRequest, request: Request, use: UseCasesDep) -> Response:
     """With `stream`: events `piece` (`{"piece": 1, "text": …}`), `cleared` (the pieces so far don't count), and at the
     end `result` with the whole answer, or `error`. Errors of the agent are in `error`, with status 200."""
-    wanted = AgentCall(
-        agent=agent,
-        messages=body.messages,
-        member=body.member_id,
-        model=body.model,
-        timeout=body.timeout,
-        metadata=body.metadata,
-        locale=body.locale,
-        route=body.route,
-        chat_id=body.chat_id,
-        key=idempotency_key(request.headers, body.request_id),
-    )
+    wanted = body.call(agent, idempotency_key(request.headers, body.request_id))
     question = await use.call_agent.prepare(team, wanted, streamed=body.stream)
     if body.stream:
         jetstream_of(use)  # before the response begins: afterwards its status can't change
@@ -87,7 +50,7 @@ async def call_agent(team: Name, agent: str, body: AgentRequest, request: Reques
             raise use.calls.refusal()
         return CountedStream(_events(use, question), share=use.calls, team=team, ping=use.heartbeat)
     with use.calls.held(team):
-        return JSONResponse(_answer(question, await use.call_agent.answer(question)).model_dump(mode="json"))
+        return JSONResponse(answer_of(question, await use.call_agent.answer(question)).model_dump(mode="json"))
 
 
 async def _events(use: UseCases, question: CallAgent) -> AsyncIterator[ServerSentEvent]:
@@ -124,12 +87,8 @@ def _piece(heard: AnswerPieceV1) -> ServerSentEvent:
 
 def _ended(question: CallAgent, answering: "asyncio.Task[AgentReply]") -> ServerSentEvent:
     try:
-        answer = _answer(question, answering.result())
+        answer = answer_of(question, answering.result())
     except (Problem, Transient) as error:
         text = error.message if isinstance(error, Problem) else "the executor doesn't answer now"
         return ServerSentEvent(event=FAILED, data=to_json({"message": text}).decode())
     return ServerSentEvent(event=RESULT, data=answer.model_dump_json())
-
-
-def _answer(question: CallAgent, reply: AgentReply) -> AgentAnswer:
-    return AgentAnswer(**dict(reply), call_id=question.call_id, chat_id=question.chat_id or "")

@@ -14,8 +14,8 @@ from trigger_gateway.http.approval_page import approval_page, message_page
 from trigger_gateway.http.auth_routes import CountedRoute, Handler, counted_router
 from trigger_gateway.http.client_ip import client_ip
 from trigger_gateway.http.dependencies import UseCasesDep, use_cases_of
-from trigger_gateway.http.errors import RETRY_AFTER_S, STATUS
-from trigger_gateway.problems import FieldProblem, Invalid, Problem, TooMany
+from trigger_gateway.http.errors import RETRY_AFTER_S
+from trigger_gateway.problems import STATUS, FieldProblem, Invalid, Problem, TooMany
 
 FORM = "application/x-www-form-urlencoded"
 BY_LINK = {Decision.APPROVE.value: Decision.APPROVE, Decision.DENY.value: Decision.DENY}

@@ -15,8 +15,7 @@ from rota_contracts.model import ALL, Json
 from trigger_gateway.audit.entry import UNAUDITED, AuditEntry, names_of
 from trigger_gateway.http.client_ip import client_ip
 from trigger_gateway.http.dependencies import use_cases_of
-from trigger_gateway.http.errors import STATUS
-from trigger_gateway.problems import Problem
+from trigger_gateway.problems import STATUS, Problem
 
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 

@@ -14,23 +14,9 @@ from starlette.responses import JSONResponse
 from rota_common.errors import Transient
 from rota_common.stores.mongo import OUTAGES
 from trigger_gateway import problems
-from trigger_gateway.problems import FieldProblem, Problem, plain
+from trigger_gateway.problems import STATUS, FieldProblem, Problem, plain
 
 RETRY_AFTER_S = 2
-
-STATUS: dict[type[Problem], int] = {
-    problems.Malformed: 400,
-    problems.Unauthenticated: 401,
-    problems.Forbidden: 403,
-    problems.NotFound: 404,
-    problems.Conflict: 409,
-    problems.TooLarge: 413,
-    problems.ShareUsed: 409,
-    problems.Invalid: 422,
-    problems.TooMany: 429,
-    problems.StoredNotApplied: 503,
-    problems.Failed: 500,
-}
 
 
 class WrongField(BaseModel):

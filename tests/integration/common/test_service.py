@@ -4,8 +4,11 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from nats.errors import FlushTimeoutError
 
 from rota_common import topology
+from rota_common.bus.barrier import barrier
+from rota_common.bus.connection import Bus
 from rota_common.bus.router import Router
 from rota_common.runtime.embedded_servers import EmbeddedServer, nats_server
 from rota_common.runtime.service import Service
@@ -42,6 +45,27 @@ async def test_a_service_waits_for_its_server_then_for_its_streams(tmp_path: Pat
     await settled(server.url)
     await service.stop(1)
     await server.kill()
+
+
+async def test_a_barrier_that_was_given_up_leaves_the_connection_as_it_is(nats: EmbeddedServer) -> None:
+    bus = Bus(nats.url, name="executor")
+    await bus.connect()
+    try:
+        given_up = asyncio.create_task(barrier(bus.client))
+        await asyncio.sleep(0)  # its PING is on its way
+        given_up.cancel()
+        await asyncio.gather(given_up, return_exceptions=True)
+        await barrier(bus.client)
+        nats.pause()
+        try:
+            with pytest.raises(FlushTimeoutError):
+                await barrier(bus.client, timeout=1)
+        finally:
+            nats.resume()
+        await barrier(bus.client)  # by now the late PONG has come, too
+        assert bus.client.stats["reconnects"] == 0
+    finally:
+        await bus.stop()
 
 
 async def test_a_service_goes_on_after_its_server_was_killed(nats: EmbeddedServer) -> None:

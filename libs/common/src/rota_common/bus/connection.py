@@ -21,6 +21,9 @@ from rota_contracts.streams import Consumer
 
 GRACE_S = 20
 RECONNECT_WAIT_S = 0.5
+PING_S, PINGS = 10, 2
+"""A connection whose server hasn't answered two PINGs is given up: after half a minute, not the six that are usual."""
+
 REFUSED = "permissions violation"
 
 
@@ -69,6 +72,8 @@ class Bus:
             max_reconnect_attempts=-1,
             reconnect_time_wait=RECONNECT_WAIT_S,  # type: ignore[arg-type]  # seconds; nats-py takes a float
             connect_timeout=2,
+            ping_interval=PING_S,
+            max_outstanding_pings=PINGS,
             graceful_timeout=GRACE_S,
             logger=None,
             error_cb=self._on_error,

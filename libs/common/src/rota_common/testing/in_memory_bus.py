@@ -284,5 +284,10 @@ class _Client:
 
         return SimpleNamespace(next_msg=next_msg, unsubscribe=unsubscribe)
 
-    async def flush(self, timeout: float = 10) -> None:
+    @property
+    def is_closed(self) -> bool:
+        return False
+
+    async def _send_ping(self, pong: "asyncio.Future[bool]") -> None:
         self.bus.check()
+        pong.set_result(True)

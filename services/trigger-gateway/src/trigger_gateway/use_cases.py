@@ -95,6 +95,7 @@ class UseCases:
     streams: OpenRequests
     calls: OpenRequests
     call_agent: CallTeamAgent
+    offered: wiring.OfferedCases
     known_keys: KnownKeys
     audit: RecordChanges
     approvals: DecideApprovals
@@ -176,6 +177,14 @@ class UseCases:
         )
         approvals = wiring.approval_cases(adapters, messaging, settings, service, audit=audit)
         control = ControlExecutions(executions=messaging.executions, schedule=messaging.schedule, new_id=new_id)
+        calls = OpenRequests(shares.calls, "calls of agents under way", math.ceil(settings.heartbeat))
+        call_agent = CallTeamAgent(
+            robots=adapters.robots,
+            agents=messaging.agents,
+            requests=adapters.requests,
+            guard=guard,
+            new_id=new_id,
+        )
         return cls(
             authenticate=Authenticate(teams=adapters.teams, keys=adapters.keys, admin_key=admin_key or None),
             teams=ManageTeams(
@@ -273,14 +282,9 @@ class UseCases:
                 new_id=new_id,
             ),
             streams=OpenRequests(shares.streams, "live streams open", math.ceil(settings.heartbeat)),
-            calls=OpenRequests(shares.calls, "calls of agents under way", math.ceil(settings.heartbeat)),
-            call_agent=CallTeamAgent(
-                robots=adapters.robots,
-                agents=messaging.agents,
-                requests=adapters.requests,
-                guard=guard,
-                new_id=new_id,
-            ),
+            calls=calls,
+            call_agent=call_agent,
+            offered=wiring.offered_cases((adapters, messaging, settings, service), call_agent=call_agent, calls=calls),
             known_keys=KnownKeys(),
             audit=audit,
             approvals=approvals.decide,

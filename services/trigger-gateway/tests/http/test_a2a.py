@@ -60,7 +60,7 @@ async def sent(to: Client, request: SendMessageRequest) -> StreamResponse:
     return response
 
 
-async def test_an_agent_answers_with_a_message_in_its_conversation(acme: Gateway) -> None:
+async def test_an_agent_answers_with_a_message_in_its_conversation(acme: Gateway) -> None:  # CL-28
     calls = play_agents(acme)
     async with client(acme, KEEPER) as keeper:
         response = await sent(keeper, message("Classify this.", context_id="c1", message_id="m1"))
@@ -112,6 +112,18 @@ async def test_a_robot_works_on_a_task_asks_and_is_cancelled(
         next_one = (await sent(leader, message("And those of June.", context_id=first.context_id))).task
         assert (next_one.context_id, next_one.id != first.id) == (first.id, True)
         assert acme.triggers()[-1].input.follows == first.id
+
+
+async def test_a_wait_takes_a_place_in_the_teams_share_before_anything_begins(acme: Gateway) -> None:
+    play_agents(acme)
+    said = {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "Score the leads."}]}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": said}}
+    while acme.use.streams.enter("acme"):
+        pass
+    answer = await acme.call("POST", url_of(LEADER), json=request, headers={"A2A-Version": "1.0"})
+    error = answer.json()["error"]
+    assert (error["code"], error["data"][0]["reason"]) == (-32000, "SHARE_USED")
+    assert acme.triggers() == []
 
 
 async def no_approvals(_: ListApprovals) -> ApprovalPage:

@@ -114,7 +114,7 @@ class Party:
         asked = run.execution.question
         if asked is None and (waiting := await self._approvals(run)):
             ids = ", ".join(each.approval_id for each in waiting)
-            text = f"task {run.execution_id} waits for an approval: an admin decides about it by /approvals/{ids}"
+            text = f"task {run.execution_id} waits for the approval {ids}: an admin decides by POST …/approvals/…"
             raise Refusal("UNSUPPORTED_OPERATION", text)
         wanted = Intervention(
             action=InterventionAction.INSTRUCT,

@@ -70,12 +70,12 @@ class Party:
         if is_over(run):
             raise Refusal("TASK_NOT_CANCELABLE", f"task {given.id} is over already")
         self.request.state.given = {"id": given.id}
-        async with Recording(self.request, STOP) as recording:
-            try:
+        try:
+            async with Recording(self.request, STOP) as recording:
                 await self.use.control.one(self.team, given.id, ControlAction.STOP, "cancelled over A2A")
-            except Conflict as error:
-                raise Refusal("TASK_NOT_CANCELABLE", error.message) from error
-            recording.succeeded({"execution_id": given.id})
+                recording.succeeded({"execution_id": given.id})
+        except Conflict as error:
+            raise Refusal("TASK_NOT_CANCELABLE", error.message) from error
         return task_of(_cancelled(await self._own(given.id)))
 
     async def _asked(self, agent: AgentCard, message: GivenMessage, words: Message) -> Shape:
@@ -175,8 +175,8 @@ def _words(message: GivenMessage) -> Message:
 def _without(run: FoundRun, answered: PendingQuestion | None) -> FoundRun:
     if answered is None or run.execution is None or run.execution.question != answered:
         return run
-    execution = run.execution.model_copy(update={"question": None, "status": ExecStatus.RUNNING})
-    return replace(run, execution=execution)
+    status = ExecStatus.RUNNING if run.execution.status is ExecStatus.WAITING else run.execution.status
+    return replace(run, execution=run.execution.model_copy(update={"question": None, "status": status}))
 
 
 def _cancelled(run: FoundRun) -> FoundRun:

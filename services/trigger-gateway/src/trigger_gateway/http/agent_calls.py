@@ -18,8 +18,9 @@ from rota_contracts.model import Json, Name
 from trigger_gateway.agents.call_team_agent import AgentCall
 from trigger_gateway.http.auth_routes import team_router
 from trigger_gateway.http.counted_stream import CountedStream
-from trigger_gateway.http.dependencies import Strict, UseCasesDep, idempotency_key, jetstream_of
+from trigger_gateway.http.dependencies import UseCasesDep, idempotency_key, jetstream_of
 from trigger_gateway.problems import Problem
+from trigger_gateway.strict import Strict
 from trigger_gateway.use_cases import UseCases
 
 router = team_router("agents")

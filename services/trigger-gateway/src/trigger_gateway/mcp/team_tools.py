@@ -16,12 +16,12 @@ from rota_contracts.messages.trigger import Message, TriggerType
 from rota_contracts.model import Json
 from rota_contracts.robots.robot import Robot
 from trigger_gateway.agents.call_team_agent import AgentCall
-from trigger_gateway.http.dependencies import Strict
 from trigger_gateway.mcp.execution_view import shown
 from trigger_gateway.mcp.tool import Outcome, Tool
 from trigger_gateway.problems import NotFound
 from trigger_gateway.runs.follow_execution import MOST_WAIT_S, Progress
 from trigger_gateway.runs.request_run import RunRequest
+from trigger_gateway.strict import Strict
 from trigger_gateway.teams.authenticate import Caller
 from trigger_gateway.teams.roles import needed
 from trigger_gateway.use_cases import UseCases

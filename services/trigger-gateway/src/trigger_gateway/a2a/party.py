@@ -49,7 +49,7 @@ class Party:
 
     async def send(self, given: SendMessage) -> Shape:
         """The agent's answer, or the robot's task: a new one, or the one that the message names. Unless the client
-        wants the task at once, it is awaited until it is over or needs a person, for at most MOST_WAIT_S."""
+        wants the task at once, it is awaited until it is over, waits or is paused, for at most MOST_WAIT_S."""
         if given.configuration.task_push_notification_config is not None:
             text = "expected no taskPushNotificationConfig: ask for the task instead (GetTask)"
             raise Refusal("PUSH_NOTIFICATION_NOT_SUPPORTED", text)

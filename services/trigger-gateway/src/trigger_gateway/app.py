@@ -10,6 +10,7 @@ from rota_contracts.catalog import BACKLOG_REPORTED, ROBOT_CHANGED, ROBOT_DELETE
 from trigger_gateway.adapters.messaging import messaging
 from trigger_gateway.adapters.nats_agent_calls import answer_programs
 from trigger_gateway.adapters.real import real
+from trigger_gateway.agents.answer_calls import AnswerCalls
 from trigger_gateway.databases.assign_databases import EVERY_S
 from trigger_gateway.handlers import build_handlers
 from trigger_gateway.http.api import build_api
@@ -40,7 +41,8 @@ def build(
     adapters = adapters or real(settings, service, team_secrets=team_secrets)
     use = UseCases.over(adapters, messaging(service), settings, service, outages=mongo.OUTAGES)
     service.include(build_handlers(use))
-    answer_programs(service, use.answer_calls)
+    programs = AnswerCalls(call_agent=use.call_agent, calls=use.calls, teams=adapters.teams, outages=mongo.OUTAGES)
+    answer_programs(service, programs)
     service.every(MEASURE_EVERY_S, use.admit_work.room.measure, name="measure the bus")
     service.every(settings.sweep_interval, use.sync_robots.sweep, name="sync robots")
     service.every(settings.sweep_interval, use.audit.publish, name="publish audit")

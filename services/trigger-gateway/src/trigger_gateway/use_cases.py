@@ -16,7 +16,6 @@ from rota_common.team_secrets import CachedSecrets
 from rota_common.urls import Network, networks
 from rota_contracts.sources import SourceKind
 from trigger_gateway import wiring
-from trigger_gateway.agents.answer_calls import AnswerCalls
 from trigger_gateway.agents.call_team_agent import CallTeamAgent
 from trigger_gateway.approvals.decide_approvals import DecideApprovals
 from trigger_gateway.approvals.decide_by_link import DecideByLink
@@ -96,7 +95,7 @@ class UseCases:
     streams: OpenRequests
     calls: OpenRequests
     call_agent: CallTeamAgent
-    answer_calls: AnswerCalls
+    offered: wiring.OfferedCases
     known_keys: KnownKeys
     audit: RecordChanges
     approvals: DecideApprovals
@@ -177,6 +176,7 @@ class UseCases:
             log=adapters.audit, facts=messaging.audit_facts, clock=clock, new_id=new_id, days=settings.audit_days
         )
         approvals = wiring.approval_cases(adapters, messaging, settings, service, audit=audit)
+        control = ControlExecutions(executions=messaging.executions, schedule=messaging.schedule, new_id=new_id)
         calls = OpenRequests(shares.calls, "calls of agents under way", math.ceil(settings.heartbeat))
         call_agent = CallTeamAgent(
             robots=adapters.robots,
@@ -185,7 +185,6 @@ class UseCases:
             guard=guard,
             new_id=new_id,
         )
-        control = ControlExecutions(executions=messaging.executions, schedule=messaging.schedule, new_id=new_id)
         return cls(
             authenticate=Authenticate(teams=adapters.teams, keys=adapters.keys, admin_key=admin_key or None),
             teams=ManageTeams(
@@ -285,7 +284,7 @@ class UseCases:
             streams=OpenRequests(shares.streams, "live streams open", math.ceil(settings.heartbeat)),
             calls=calls,
             call_agent=call_agent,
-            answer_calls=AnswerCalls(call_agent=call_agent, calls=calls, teams=adapters.teams, outages=outages),
+            offered=wiring.offered_cases((adapters, messaging, settings, service), call_agent=call_agent, calls=calls),
             known_keys=KnownKeys(),
             audit=audit,
             approvals=approvals.decide,

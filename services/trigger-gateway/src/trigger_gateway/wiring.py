@@ -5,6 +5,7 @@ from uuid import uuid4
 
 from rota_common.runtime.service import Service
 from rota_common.team_secrets import TeamSecrets
+from trigger_gateway.agents.call_team_agent import CallTeamAgent
 from trigger_gateway.approvals.decide_approvals import DecideApprovals
 from trigger_gateway.approvals.decide_by_link import DecideByLink
 from trigger_gateway.approvals.link import ApprovalLinks
@@ -13,12 +14,16 @@ from trigger_gateway.approvals.read_recipient import ReadRecipient
 from trigger_gateway.audit.record_changes import RecordChanges
 from trigger_gateway.databases.assign_databases import AssignDatabases
 from trigger_gateway.databases.read_changes import ReadChanges
+from trigger_gateway.offered.ask_agent import AskAgent
+from trigger_gateway.offered.find_offered import FindOffered
 from trigger_gateway.ports import Adapters, Messaging
 from trigger_gateway.robots.routes import Routes
 from trigger_gateway.runs.backlogs import Backlogs
+from trigger_gateway.runs.follow_execution import FollowExecution
 from trigger_gateway.runs.guard_input import GuardInput
 from trigger_gateway.settings import Settings
 from trigger_gateway.sources.verify_sender import VerifySender
+from trigger_gateway.teams.shares import OpenRequests
 from trigger_gateway.webhooks.answer_message import AnswerMessage
 from trigger_gateway.webhooks.ingest_event import IngestEvent
 from trigger_gateway.webhooks.rate_limits import RateLimiter
@@ -46,6 +51,29 @@ def approval_cases(
         by_link=DecideByLink(links=links, members=members, robots=robots, approvals=decide, audit=audit, clock=clock),
         notify_manager=NotifyManager(members=members, robots=robots, notices=messaging.notices, clock=clock),
         read_recipient=ReadRecipient(members=members, robots=robots, links=links),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfferedCases:
+    """What programs outside find, ask and follow. `base_url` is where they reach the gateway; empty: by the address of
+    their request."""
+
+    find: FindOffered
+    ask: AskAgent
+    follow: FollowExecution
+    base_url: str
+
+
+def offered_cases(
+    given: tuple[Adapters, Messaging, Settings, Service], *, call_agent: CallTeamAgent, calls: OpenRequests
+) -> OfferedCases:
+    adapters, messaging, settings, service = given
+    return OfferedCases(
+        find=FindOffered(robots=adapters.robots, agents=messaging.agents),
+        ask=AskAgent(call_agent=call_agent, share=calls),
+        follow=FollowExecution(executions=messaging.executions, schedule=messaging.schedule, live=service.live),
+        base_url=settings.public_url,
     )
 
 

@@ -104,8 +104,10 @@ class Scheduler:
         if question.execution_id is not None:
             if over := self.ended.get(question.execution_id):
                 return over if question.with_trigger else over.model_copy(update={"trigger": None})
-            if any(execution_id(trigger.trigger_id) == question.execution_id for trigger in self.seen):
-                return TriggerReply(trigger_id="", state=TriggerState.RUNNING, message="it runs")
+            runs = [each for each in self.seen if execution_id(each.trigger_id) == question.execution_id]
+            if runs:
+                trigger = runs[0] if question.with_trigger else None
+                return TriggerReply(trigger_id="", state=TriggerState.RUNNING, message="it runs", trigger=trigger)
             states = dict.fromkeys(self.admitted, TriggerState.ADMITTED) | dict.fromkeys(
                 self.queued, TriggerState.QUEUED
             )

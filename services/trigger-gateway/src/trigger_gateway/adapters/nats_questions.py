@@ -10,6 +10,7 @@ from rota_contracts.catalog import (
     CHANGE_PLAN,
     CONTROL,
     INTERVENE,
+    LIST_AGENTS,
     LIST_RETRYABLE,
     READ_EXECUTION,
     READ_ROBOTS,
@@ -20,6 +21,7 @@ from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.control import Control, ControlReply, Intervene, InterveneReply, Withdraw, WithdrawReply
 from rota_contracts.messages.execution import ExecStatus, Execution, ReadExecution, ReadTrigger, TriggerReply
 from rota_contracts.messages.plan import ChangePlan, ChangePlanReply
+from rota_contracts.messages.provider import AgentCard, ListAgents
 from rota_contracts.messages.retry import ListRetryable, RetryablePage
 from rota_contracts.messages.robot_state import ReadRobots, RobotState
 from trigger_gateway import rpc
@@ -57,6 +59,9 @@ class NatsAgents:
             return await call_agent(self.ask, call)
         except Transient as error:
             raise Transient("the robot's agent doesn't answer now") from error
+
+    async def cards(self, team: str) -> list[AgentCard]:
+        return (await rpc.call(self.ask, LIST_AGENTS, ListAgents(team_id=team))).agents
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.execution import TriggerReply
+from rota_contracts.messages.provider import AgentCard
 from trigger_gateway.runs.ports import Outcome, OutcomeListener
 
 
@@ -32,9 +33,13 @@ class ScriptedAgents:
         self.says = AgentReply(agent_id="rota.message", content="Hello.", model="rehearsal")
         self.fails: Exception | None = None
         self.calls: list[CallAgent] = []
+        self.has: list[AgentCard] = []
 
     async def answer(self, call: CallAgent) -> AgentReply:
         self.calls.append(call)
         if self.fails is not None:
             raise self.fails
         return self.says
+
+    async def cards(self, team: str) -> list[AgentCard]:
+        return self.has

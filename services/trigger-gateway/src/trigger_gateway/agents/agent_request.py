@@ -1,27 +1,24 @@
 """The request for a call of an agent, and its answer, over HTTP and over NATS."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S, LONGEST_S, AgentReply, CallAgent
 from rota_contracts.messages.trigger import Message
 from rota_contracts.model import Json, Name
 from trigger_gateway.agents.call_team_agent import AgentCall
+from trigger_gateway.strict import Strict
 
 
-class Skip(BaseModel):
+class Skip(Strict):
     """What a call leaves out. A call shows nothing to others and keeps no conversation, whatever is asked for."""
-
-    model_config = ConfigDict(extra="forbid")
 
     output: bool = Field(default=True, description="always skipped")
     history: bool = Field(default=True, description="always skipped")
     trace: bool = Field(default=False, description="a call has no trail of its own: nothing changes")
 
 
-class PlainAgentRequest(BaseModel):
+class PlainAgentRequest(Strict):
     """A call of an agent. It asks its model once, without tools."""
-
-    model_config = ConfigDict(extra="forbid")
 
     messages: list[Message] = Field(min_length=1, max_length=1000)
     member_id: Name | None = Field(default=None, description="the robot in whose name it is called")

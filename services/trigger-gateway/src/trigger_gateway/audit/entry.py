@@ -10,7 +10,7 @@ from rota_contracts.messages.audit import UNKNOWN_STATUS, AuditRecordedV1
 from rota_contracts.model import ALL, NAME_PATTERN
 
 ADMINISTRATOR = "administrator"
-UNAUDITED = frozenset({"trigger", "call_agent", "mcp", "check_clock", "replay_execution"})
+UNAUDITED = frozenset({"trigger", "call_agent", "mcp", "a2a", "check_clock", "replay_execution"})
 """Routes of other methods than GET that change nothing, or that leave a record of their own with each call: a run, its
 cost, or the entry of the change that a tool makes."""
 

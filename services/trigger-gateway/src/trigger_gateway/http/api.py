@@ -9,6 +9,7 @@ from fastapi_offline import FastAPIOffline
 from starlette.routing import Route
 
 from trigger_gateway.http import (
+    a2a,
     agent_calls,
     agents,
     approval_links,
@@ -51,7 +52,7 @@ ROUTERS = (
     webhooks.router,
     *(teams.admin, teams.team_keys, secrets.router, secrets.admin, members.router),
     *(sources.router, robots.router, files.router, lessons.router),
-    *(agents.router, agent_calls.router, mcp.router),
+    *(agents.router, agent_calls.router, mcp.router, a2a.router),
     *(
         runs.router,
         events.router,

@@ -9,7 +9,8 @@ from rota_contracts.messages.approval import Approval, DecideApproval, Decision,
 from rota_contracts.model import Name
 from trigger_gateway.audit.entry import ADMINISTRATOR
 from trigger_gateway.http.auth_routes import CallerDep, team_router
-from trigger_gateway.http.dependencies import Strict, UseCasesDep
+from trigger_gateway.http.dependencies import UseCasesDep
+from trigger_gateway.strict import Strict
 
 router = team_router("approvals")
 

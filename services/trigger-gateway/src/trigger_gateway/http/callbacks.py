@@ -9,9 +9,10 @@ from rota_contracts.catalog import CALL_BACK
 from rota_contracts.messages.callback import CallBack
 from trigger_gateway import rpc
 from trigger_gateway.http.auth_routes import counted_router
-from trigger_gateway.http.dependencies import Strict, UseCasesDep
+from trigger_gateway.http.dependencies import UseCasesDep
 from trigger_gateway.http.errors import repeated
 from trigger_gateway.problems import Conflict, FieldProblem, Invalid, NotFound
+from trigger_gateway.strict import Strict
 
 router = counted_router("callbacks")
 

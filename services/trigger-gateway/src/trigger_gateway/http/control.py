@@ -9,8 +9,9 @@ from pydantic import BaseModel, Field
 from rota_contracts.messages.control import ControlAction
 from rota_contracts.model import Name
 from trigger_gateway.http.auth_routes import team_router
-from trigger_gateway.http.dependencies import Strict, UseCasesDep
+from trigger_gateway.http.dependencies import UseCasesDep
 from trigger_gateway.runs.control_executions import ControlOutcome
+from trigger_gateway.strict import Strict
 
 router = team_router("control")
 

@@ -23,8 +23,9 @@ from rota_contracts.messages.delivery_log import (
 from rota_contracts.model import Instant, Name
 from trigger_gateway import rpc
 from trigger_gateway.http.auth_routes import team_router
-from trigger_gateway.http.dependencies import Strict, UseCasesDep, idempotency_key
+from trigger_gateway.http.dependencies import UseCasesDep, idempotency_key
 from trigger_gateway.problems import Conflict, FieldProblem, Invalid, NotFound
+from trigger_gateway.strict import Strict
 from trigger_gateway.use_cases import UseCases
 
 MARKDOWN = "text/markdown"

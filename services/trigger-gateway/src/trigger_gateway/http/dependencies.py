@@ -1,11 +1,10 @@
-"""Parts that the endpoints share: the use cases, strict bodies, idempotency keys."""
+"""Parts that the endpoints share: the use cases, idempotency keys."""
 
 from collections.abc import Mapping
 from typing import Annotated, cast
 
 from fastapi import Depends, Request
 from nats.js import JetStreamContext
-from pydantic import BaseModel, ConfigDict
 
 from rota_common.errors import Permanent, Transient
 from rota_common.page_cursor import PageCursor, parse_cursor
@@ -14,12 +13,6 @@ from trigger_gateway.use_cases import UseCases
 
 KEY_LIMIT = 255
 KEY_HEADERS = ("idempotency-key", "x-idempotency-key")
-
-
-class Strict(BaseModel):
-    """An unknown field is an error: it is most likely a typo."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 def use_cases_of(request: Request) -> UseCases:

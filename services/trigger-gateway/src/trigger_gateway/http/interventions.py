@@ -13,12 +13,13 @@ from rota_contracts.messages.trigger import ExecutorMode, InterventionAction, Me
 from rota_contracts.model import Instant, Name
 from trigger_gateway import rpc
 from trigger_gateway.http.auth_routes import CallerDep, team_router
-from trigger_gateway.http.dependencies import Strict, UseCasesDep, idempotency_key
+from trigger_gateway.http.dependencies import UseCasesDep, idempotency_key
 from trigger_gateway.http.errors import repeated
 from trigger_gateway.http.runs import ExecutionResult, run_result
 from trigger_gateway.http.webhooks import TRACEPARENT
 from trigger_gateway.runs.intervene_robot import PlanUpdated, SignalSent
 from trigger_gateway.runs.interventions import Intervention
+from trigger_gateway.strict import Strict
 
 router = team_router("interventions")
 

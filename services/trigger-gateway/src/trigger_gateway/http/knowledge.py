@@ -20,8 +20,9 @@ from rota_contracts.messages.memory import (
 from rota_contracts.model import Name
 from trigger_gateway import rpc
 from trigger_gateway.http.auth_routes import team_router
-from trigger_gateway.http.dependencies import Strict, UseCasesDep
+from trigger_gateway.http.dependencies import UseCasesDep
 from trigger_gateway.problems import FieldProblem, Invalid, NotFound
+from trigger_gateway.strict import Strict
 from trigger_gateway.use_cases import UseCases
 
 router = team_router("knowledge")

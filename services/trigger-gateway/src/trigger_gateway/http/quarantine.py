@@ -22,8 +22,9 @@ from rota_contracts.model import Name
 from trigger_gateway import rpc
 from trigger_gateway.audit.entry import ADMINISTRATOR
 from trigger_gateway.http.auth_routes import CallerDep, team_router
-from trigger_gateway.http.dependencies import Strict, UseCasesDep
+from trigger_gateway.http.dependencies import UseCasesDep
 from trigger_gateway.problems import Conflict, NotFound
+from trigger_gateway.strict import Strict
 from trigger_gateway.teams.authenticate import Caller
 from trigger_gateway.use_cases import UseCases
 

@@ -11,12 +11,13 @@ from rota_contracts.messages.retry import ListRetryable, RetryableStatus
 from rota_contracts.model import Instant, Name
 from trigger_gateway.http.auth_routes import caller_of, team_router
 from trigger_gateway.http.deliveries import ID_LIMIT, Moment
-from trigger_gateway.http.dependencies import Strict, UseCasesDep
+from trigger_gateway.http.dependencies import UseCasesDep
 from trigger_gateway.http.errors import TOO_MANY, repeated
 from trigger_gateway.http.webhooks import TRACEPARENT, trigger_url
 from trigger_gateway.problems import FieldProblem, Invalid
 from trigger_gateway.runs.retry_execution import RetryAnswer, RetryOptions
 from trigger_gateway.runs.retry_executions import RefusedRetry
+from trigger_gateway.strict import Strict
 
 router = team_router("executions")
 

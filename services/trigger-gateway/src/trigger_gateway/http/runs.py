@@ -11,10 +11,11 @@ from rota_contracts.messages.trigger import ExecutorMode, Message, TriggerType
 from rota_contracts.model import Instant, Name
 from trigger_gateway import rpc
 from trigger_gateway.http.auth_routes import CallerDep, team_router
-from trigger_gateway.http.dependencies import Strict, UseCasesDep, idempotency_key
+from trigger_gateway.http.dependencies import UseCasesDep, idempotency_key
 from trigger_gateway.http.errors import repeated
 from trigger_gateway.http.webhooks import TRACEPARENT, event_url, trigger_url
 from trigger_gateway.runs.request_run import RunAnswer, RunRequest
+from trigger_gateway.strict import Strict
 from trigger_gateway.webhooks.inbound_log import LogLine
 
 router = team_router("runs")

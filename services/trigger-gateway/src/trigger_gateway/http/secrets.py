@@ -8,11 +8,12 @@ from pydantic import BaseModel, Field, SecretStr
 from rota_contracts.model import Instant, Name
 from rota_contracts.secret_refs import SecretName
 from trigger_gateway.http.auth_routes import CallerDep, admin_router, team_router
-from trigger_gateway.http.dependencies import Strict, UseCasesDep
+from trigger_gateway.http.dependencies import UseCasesDep
 from trigger_gateway.http.suppressions import author
 from trigger_gateway.problems import Conflict
 from trigger_gateway.secrets.manage_secrets import SecretInfo
 from trigger_gateway.secrets.reseal_secrets import Resealing
+from trigger_gateway.strict import Strict
 
 router = team_router("secrets")
 admin = admin_router("secrets")

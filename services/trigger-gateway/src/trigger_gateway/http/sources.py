@@ -13,11 +13,12 @@ from rota_contracts.robots.events import Conditions
 from rota_contracts.sources import Operation, Scheme, SourceKind
 from trigger_gateway.databases.change_streams import ReadingState
 from trigger_gateway.http.auth_routes import team_router
-from trigger_gateway.http.dependencies import Strict, UseCasesDep
+from trigger_gateway.http.dependencies import UseCasesDep
 from trigger_gateway.problems import plain
 from trigger_gateway.sources.manage_sources import SavedSource, SecretGiven
 from trigger_gateway.sources.source import Source, StoredSecret, WebhookSettings
 from trigger_gateway.sources.source_forms import SECRET_FIELDS
+from trigger_gateway.strict import Strict
 
 router = team_router("sources")
 

@@ -17,8 +17,9 @@ from rota_contracts.model import Name
 from rota_contracts.roles import Role
 from trigger_gateway import rpc
 from trigger_gateway.http.auth_routes import CallerDep, team_router
-from trigger_gateway.http.dependencies import Strict, UseCasesDep
+from trigger_gateway.http.dependencies import UseCasesDep
 from trigger_gateway.problems import Conflict
+from trigger_gateway.strict import Strict
 from trigger_gateway.teams.authenticate import Caller
 
 router = team_router("subscriptions")

@@ -11,8 +11,9 @@ from rota_contracts.messages.targets import ListTargets, SwitchTarget, TargetHea
 from rota_contracts.model import Name
 from trigger_gateway import rpc
 from trigger_gateway.http.auth_routes import team_router
-from trigger_gateway.http.dependencies import Strict, UseCasesDep
+from trigger_gateway.http.dependencies import UseCasesDep
 from trigger_gateway.problems import NotFound
+from trigger_gateway.strict import Strict
 
 router = team_router("targets")
 

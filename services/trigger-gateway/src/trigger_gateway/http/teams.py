@@ -8,7 +8,8 @@ from pydantic import BaseModel, Field
 from rota_contracts.model import Instant, Name
 from rota_contracts.roles import Role
 from trigger_gateway.http.auth_routes import CallerDep, admin_router, team_router
-from trigger_gateway.http.dependencies import Strict, UseCasesDep
+from trigger_gateway.http.dependencies import UseCasesDep
+from trigger_gateway.strict import Strict
 
 admin = admin_router("teams")
 team_keys = team_router("keys")

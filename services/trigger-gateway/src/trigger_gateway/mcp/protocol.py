@@ -14,8 +14,9 @@ from starlette.types import Receive, Scope, Send
 from trigger_gateway.http.auditing import Recording
 from trigger_gateway.http.stream import AWAY
 from trigger_gateway.mcp.team_tools import TeamTools
-from trigger_gateway.mcp.tool import Outcome, Progress, Tool
+from trigger_gateway.mcp.tool import Outcome, Tool
 from trigger_gateway.problems import Problem
+from trigger_gateway.runs.follow_execution import Progress
 
 INSTRUCTIONS = (
     "Ask the team's agents (ask_…), give its robots work (run_…), and follow what comes of it by execution_id."

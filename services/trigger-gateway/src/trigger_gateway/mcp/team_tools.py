@@ -2,26 +2,26 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
 from pydantic import Field
 
-from rota_contracts.catalog import LIST_AGENTS
 from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S
 from rota_contracts.messages.control import ControlAction
-from rota_contracts.messages.provider import AgentCard, ListAgents
+from rota_contracts.messages.provider import AgentCard
 from rota_contracts.messages.trigger import Message, TriggerType
 from rota_contracts.model import Json
-from trigger_gateway import rpc
+from rota_contracts.robots.robot import Robot
 from trigger_gateway.agents.call_team_agent import AgentCall
-from trigger_gateway.http.dependencies import Strict
-from trigger_gateway.mcp.follow_execution import MOST_WAIT_S, follow
-from trigger_gateway.mcp.tool import Outcome, Progress, Tool
-from trigger_gateway.problems import Failed, NotFound
-from trigger_gateway.robots.record import RobotView
+from trigger_gateway.mcp.execution_view import shown
+from trigger_gateway.mcp.tool import Outcome, Tool
+from trigger_gateway.problems import NotFound
+from trigger_gateway.runs.follow_execution import MOST_WAIT_S, Progress
 from trigger_gateway.runs.request_run import RunRequest
+from trigger_gateway.strict import Strict
 from trigger_gateway.teams.authenticate import Caller
 from trigger_gateway.teams.roles import needed
 from trigger_gateway.use_cases import UseCases
@@ -29,7 +29,9 @@ from trigger_gateway.use_cases import UseCases
 NAME_LIMIT = 64
 """Characters of a tool's name that all clients take."""
 
-MOST_ROBOTS = 500
+ASK, RUN = "ask_", "run_"
+"""How the names of tools begin that are agents, and robots."""
+
 OTHER = re.compile(r"[^A-Za-z0-9_-]")
 ABOUT = 500
 """Characters of a description."""
@@ -66,55 +68,63 @@ class TeamTools:
 
     async def offered(self) -> Sequence[Tool[Any]]:
         """Raise Transient when the executor doesn't answer."""
-        found = await rpc.call(self.use.ask, LIST_AGENTS, ListAgents(team_id=self.team))
-        views = await self.use.view_robots.page(self.team, page=1, page_size=MOST_ROBOTS)
-        agents = [card for card in found.agents if card.public]
-        robots = [each for each in views.robots if each.robot_config.triggers.intervene.enabled]
-        asks = zip(_names("ask_", [card.id for card in agents]), agents, strict=True)
-        runs = zip(_names("run_", [robot.member_id for robot in robots]), robots, strict=True)
-        tools: list[Tool[Any]] = [self._ask(name, card) for name, card in asks]
-        tools += [self._run(name, robot) for name, robot in runs]
-        tools += [
-            Tool(
-                name="execution_status",
-                description=STATUS_WORDS,
-                parameters=Status,
-                route="read_execution",
-                use=self._status,
-            ),
-            Tool(
-                name="cancel_execution",
-                description=CANCEL_WORDS,
-                parameters=Cancel,
-                route="stop_execution",
-                use=self._cancel,
-                changes=True,
-            ),
-        ]
-        return [tool for tool in tools if self.caller.role.covers(needed(tool.route))]
+        return self._allowed([*await self._asks(), *await self._runs(), *self._about_executions()])
 
     async def find(self, name: str) -> Tool[Any]:
-        """Raise NotFound, also for one that this key may not use."""
-        for tool in await self.offered():
+        """Only what may have the name is looked up. Raise NotFound, also for one that this key may not use."""
+        if name.startswith(ASK):
+            tools = await self._asks()
+        elif name.startswith(RUN):
+            tools = await self._runs()
+        else:
+            tools = self._about_executions()
+        for tool in self._allowed(tools):
             if tool.name == name:
                 return tool
         raise NotFound("tool_not_found", f"there is no tool {name} for this key: list the tools anew")
 
+    def _allowed(self, tools: Sequence[Tool[Any]]) -> list[Tool[Any]]:
+        return [tool for tool in tools if self.caller.role.covers(needed(tool.route))]
+
+    async def _asks(self) -> Sequence[Tool[Any]]:
+        agents = await self.use.offered.find.public_agents(self.team)
+        names = _names(ASK, [card.id for card in agents])
+        return [self._ask(name, card) for name, card in zip(names, agents, strict=True)]
+
+    async def _runs(self) -> Sequence[Tool[Any]]:
+        robots = await self.use.offered.find.startable_robots(self.team)
+        names = _names(RUN, [robot.member_id for robot in robots])
+        return [self._run(name, robot) for name, robot in zip(names, robots, strict=True)]
+
+    def _about_executions(self) -> Sequence[Tool[Any]]:
+        status = Tool(
+            name="execution_status",
+            description=STATUS_WORDS,
+            parameters=Status,
+            route="read_execution",
+            use=self._status,
+        )
+        cancel = Tool(
+            name="cancel_execution",
+            description=CANCEL_WORDS,
+            parameters=Cancel,
+            route="stop_execution",
+            use=self._cancel,
+            changes=True,
+        )
+        return [status, cancel]
+
     def _ask(self, name: str, card: AgentCard) -> Tool[Ask]:
         async def ask(given: Ask, progress: Progress) -> Outcome:
             call = AgentCall(card.id, [Message(content=given.message)], timeout=given.timeout, chat_id=given.chat_id)
-            question = await self.use.call_agent.prepare(self.team, call)
-            with self.use.calls.held(self.team):
-                reply = await self.use.call_agent.answer(question)
-            if reply.error:
-                raise Failed("no_answer", f"agent {card.id} has no answer: {reply.error}")
+            question, reply = await self.use.offered.ask(self.team, call)
             data = {"agent_id": reply.agent_id, "content": reply.content, "response": reply.response}
             return Outcome(reply.content, {**data, "chat_id": question.chat_id})
 
         words = f"Asks {card.name}, and waits for the answer. {card.description}"
         return Tool(name=name, description=words.strip()[:ABOUT], parameters=Ask, route="call_agent", use=ask)
 
-    def _run(self, name: str, robot: RobotView) -> Tool[Run]:
+    def _run(self, name: str, robot: Robot) -> Tool[Run]:
         async def run(given: Run, progress: Progress) -> Outcome:
             wanted = RunRequest(TriggerType.HUMAN, [Message(content=given.message)], key=given.request_id)
             answer = await self.use.request_run(self.team, robot.member_id, wanted, role=self.caller.role)
@@ -128,7 +138,9 @@ class TeamTools:
         return Tool(name=name, description=words.strip()[:ABOUT], parameters=Run, route="trigger", use=run)
 
     async def _status(self, given: Status, progress: Progress) -> Outcome:
-        data = await follow(self.use, self.team, given.execution_id, within=given.wait, progress=progress)
+        follow = self.use.offered.follow
+        with self.use.streams.held(self.team) if given.wait else nullcontext():
+            data = shown(await follow(self.team, given.execution_id, within=given.wait, progress=progress))
         return Outcome(str(data.get("answer") or data.get("question") or data.get("error") or data["status"]), data)
 
     async def _cancel(self, given: Cancel, progress: Progress) -> Outcome:

@@ -8,10 +8,9 @@ from pydantic import BaseModel, ValidationError
 
 from rota_contracts.model import Json
 from trigger_gateway.problems import invalid
+from trigger_gateway.runs.follow_execution import Progress
 
 T = TypeVar("T", bound=BaseModel)
-Progress = Callable[[str], Awaitable[None]]
-"""Reports, to a client that asked for it, what is being done."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from rota_contracts.messages.agent import AgentReply, CallAgent
+from rota_contracts.messages.provider import AgentCard
 from trigger_gateway.webhooks.inbound_event import InboundEvent
 from trigger_gateway.webhooks.inbound_log import LogEntry, LogLine, Refusal
 from trigger_gateway.webhooks.posts import KeptPost
@@ -78,4 +79,8 @@ class RateStore(Protocol):
 class Agents(Protocol):
     async def answer(self, call: CallAgent) -> AgentReply:
         """Raise Transient if there is no answer in time, Permanent if the call is refused."""
+        ...
+
+    async def cards(self, team: str) -> list[AgentCard]:
+        """The agents that the team may use. Raise Transient when the executor doesn't answer."""
         ...

@@ -1,0 +1,52 @@
+"""The team's public agents and its robots as agents of the A2A protocol: their cards, and their messages."""
+
+import json
+from typing import Annotated, Any
+
+from fastapi import Header, Path, Request
+from fastapi.responses import JSONResponse
+
+from rota_contracts.model import Name
+from trigger_gateway.a2a.cards import card_of
+from trigger_gateway.a2a.party import Party
+from trigger_gateway.a2a.protocol import answer
+from trigger_gateway.http.auth_routes import CallerDep, team_router
+from trigger_gateway.http.dependencies import UseCasesDep
+from trigger_gateway.problems import Malformed
+
+router = team_router("a2a")
+
+PartyName = Annotated[str, Path(min_length=1, max_length=200, description="an agent's id, or a robot")]
+Version = Annotated[str, Header(max_length=50, description="1.0")]
+CARD = "/.well-known/agent-card.json"
+
+
+@router.get(f"/a2a/{{name}}{CARD}", summary="Read the A2A card of a public agent, or of a robot that people may start")
+async def read_agent_card(team: Name, name: PartyName, request: Request, use: UseCasesDep) -> dict[str, Any]:
+    party = await use.offered.find.one(team, name)
+    base = use.offered.base_url or str(request.base_url).rstrip("/")
+    return card_of(party, base + request.url.path.removesuffix(CARD))
+
+
+@router.post(
+    "/a2a/{name}",
+    summary="Send a message to an agent or a robot, by the A2A protocol",
+    response_class=JSONResponse,
+)
+async def a2a(
+    team: Name, name: PartyName, request: Request, use: UseCasesDep, caller: CallerDep, a2a_version: Version = ""
+) -> JSONResponse:
+    """JSON-RPC of version 1.0: `SendMessage`, `GetTask`, `CancelTask`. A task is an execution, and has its id."""
+    given = await _json(request)
+    it = await use.offered.find.one(team, name)
+    party = Party(use=use, team=team, caller=caller, it=it, request=request)
+    return JSONResponse(await answer(party, given, a2a_version))
+
+
+async def _json(request: Request) -> Any:
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise Malformed("malformed_json", "expected a body with Content-Type: application/json")
+    try:
+        return await request.json()
+    except json.JSONDecodeError as error:
+        raise Malformed("malformed_json", "the body is not JSON") from error

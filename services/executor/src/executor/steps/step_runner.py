@@ -34,6 +34,7 @@ from executor.domain.steps import (
     subject_of,
 )
 from executor.domain.texts import LargeTexts, owner_of
+from executor.domain.used_tools import reaching
 from executor.file_ports import Blobs
 from executor.model_port import Prompt
 from executor.spending.budget_port import AtCeiling
@@ -268,7 +269,8 @@ class StepRunner:
         for text in texts.large:
             await keep_output(self.blobs, run, text, inline_limit=0)
         kept = await keep_reply(self.blobs, run, reply.model_dump_json())
-        problems = [*self.calls.toolset(run).tools.problems(run.robot), *left_out]
+        reached = reaching(run.robot, self._agent(run, subject_of(step)).uses)
+        problems = [*self.calls.toolset(run).tools.problems(reached), *left_out]
         return StepResult(outcome, kept, tools, problems, reply.call)
 
     def _connector(self, run: Run, agent: Agent, step: AskAgent | RunTurn | None = None) -> Connector:

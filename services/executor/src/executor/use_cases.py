@@ -154,7 +154,7 @@ class UseCases:
             questions=Questions(service.ask),
             merge_goals=MergeGoals(runs=runs, ask=service.ask, publisher=publisher, clock=clock),
             gather_situation=GatherSituation(runs=runs, blobs=adapters.blobs, ask=service.ask),
-            show_media=ShowMedia(files=adapters.files, web=adapters.pictures),
+            show_media=ShowMedia(files=adapters.files, web=adapters.pictures, ask_agent=call_agents),
             compact=CompactConversation(models=models, blobs=adapters.blobs),
             publish_piece=publisher.answer_piece,
             known_secrets=adapters.known_secrets,

@@ -18,7 +18,10 @@ SERVICES: tuple[Service, ...] = get_args(Service)
 BUILT_IN_SERVICES: frozenset[Service] = frozenset({"fetch"})
 """Those that Rota can do itself."""
 
-SERVED: frozenset[Service] = frozenset({"fetch", "web"})
+BY_TOOLS: frozenset[Service] = frozenset({"fetch", "web"})
+"""Those that a tool of an MCP server can do."""
+
+SERVED: frozenset[Service] = BY_TOOLS | {"vision", "audio"}
 """Those that are there; the others can only be switched off."""
 
 
@@ -81,6 +84,14 @@ def read_uses(given: Any) -> Uses:
     return Uses(**{service: _read(service, given[service]) for service in SERVICES if service in given})
 
 
+def describer(uses: Uses, capability: str) -> str:
+    """The agent that describes what an agent's own model can't take, for want of this capability; empty if there is
+    none."""
+    services: dict[str, Service] = {"vision": "vision", "audio": "audio"}
+    provider = uses.of(services[capability]) if capability in services else None
+    return provider.agent_id if isinstance(provider, ByAgent) else ""
+
+
 def merged(*levels: Uses) -> Uses:
     """The first level that says something decides, for each service by itself: what a hook of the call says, then the
     call, the agent, the platform."""
@@ -104,9 +115,12 @@ def _problem(service: Service, given: str) -> str:
     """What is expected in place of a value; empty for one that can be."""
     if service not in SERVED:
         return f"{DISABLED}, because nothing else is there yet"
+    able = f"an agent or {BY_TOOL}<server>.<tool>" if service in BY_TOOLS else "an agent"
     if given == BUILTIN:
-        return "" if service in BUILT_IN_SERVICES else f"an agent or {BY_TOOL}<server>.<tool>, because none is built in"
+        return "" if service in BUILT_IN_SERVICES else f"{able}, because none is built in"
     if given.startswith(BY_TOOL):
+        if service not in BY_TOOLS:
+            return f"{able}, because a tool can't do it"
         server, _, tool = given.removeprefix(BY_TOOL).rpartition(".")
         return "" if server and tool else f"{BY_TOOL}<server>.<tool>"
     return "" if AGENT_ID.fullmatch(given) else EXPECTED

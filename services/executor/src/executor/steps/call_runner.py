@@ -1,7 +1,7 @@
 """The calls of a turn: tools and processes, all at once, each with an outcome of its own."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from secrets import token_urlsafe
 
@@ -24,11 +24,12 @@ from executor.steps.hook_chain import HookChain
 from executor.steps.keep_texts import keep_output
 from executor.steps.offer_tools import all_tools
 from executor.steps.redacted_calls import KnownValues
+from executor.steps.used_agents import AskAgent, no_agents
 from executor.tool_ports import NotBegun, Processes, ToolFailed, Tools
 from rota_common.errors import Permanent, Transient
 from rota_common.redaction import without_credentials
 from rota_contracts.ids import derived_id
-from rota_contracts.messages.agent import AgentReply, CallAgent
+from rota_contracts.messages.agent import CallAgent
 from rota_contracts.messages.callback import callback_path
 from rota_contracts.messages.conversation import ToolUse, Turn
 from rota_contracts.messages.execution import Task, excerpt
@@ -43,13 +44,6 @@ PROCESS_TIMEOUT_S = 60.0
 def _secret() -> str:
     """A callback id: it authorizes a result, so it can't be guessed."""
     return token_urlsafe(24)
-
-
-AskAgent = Callable[[CallAgent], Awaitable[AgentReply]]
-
-
-async def no_agents(request: CallAgent) -> AgentReply:
-    raise Permanent(f"agent {request.assistant_id} can't be asked here")
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,15 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from services.executor.tests.fixtures import EQUIPPED
-from services.executor.tests.harness import LOOKUP
+from services.executor.tests.harness import LOOKUP, calls
 
-from executor.adapters.in_memory import InMemoryRobots, ScriptedModel, ScriptedTools, in_memory
+from executor.adapters.in_memory import InMemoryRobots, ScriptedModel, ScriptedPages, ScriptedTools, in_memory
 from executor.app import build
+from executor.file_ports import Page
 from executor.ports import Adapters
 from executor.settings import Settings
 from rota_common.errors import Permanent
@@ -46,7 +48,9 @@ GOOD = ValidationResult(passed=True, score=0.9)
 
 
 @asynccontextmanager
-async def executor(adapters: Adapters, checked: list[CheckRules] | None = None) -> AsyncIterator[InMemoryBus]:
+async def executor(
+    adapters: Adapters, checked: list[CheckRules] | None = None, *, agents: Path | None = None
+) -> AsyncIterator[InMemoryBus]:
     """A running executor; the memory and the validator answer. `checked` gets what the validator was asked."""
 
     async def recall(request: Recall) -> RecallReply:
@@ -60,7 +64,8 @@ async def executor(adapters: Adapters, checked: list[CheckRules] | None = None) 
     made = InMemoryBus()
     made.answer(catalog.RECALL, recall)
     made.answer(catalog.CHECK_RULES, check)
-    app = build(Settings(connector="rehearsal"), runtime=Runtime(bus=made), adapters=adapters)
+    settings = Settings(connector="rehearsal", agents_dir=agents)
+    app = build(settings, runtime=Runtime(bus=made), adapters=adapters)
     await app.service.start()
     await app.service.started.wait()
     yield made
@@ -241,6 +246,31 @@ async def test_thoughts_are_in_no_delivery_and_a_call_in_text_reaches_its_tool()
         replayed = await bus.ask(catalog.REPLAY, ReplayExecution(team_id=TEAM, execution_id="e1"))
     assert (asked.data.content.summary, asked.data.content.body.inline) == ("It is 87.", "# Done\n\nIt is 87.")
     assert [(use.tool, use.arguments) for use in tools.calls] == [("lookup", {"name": "A"})]
+    assert (replayed.same, replayed.difference) == (True, "")
+
+
+async def test_agents_fetch_and_search_as_the_platforms_file_says(tmp_path: Path) -> None:  # CL-17 CL-20
+    (tmp_path / "agent.yml").write_text("uses: {fetch: builtin, web: experts.reader}")
+    (tmp_path / "experts.reader.md").write_text("---\nteams: ['*']\n---\nSearch.")
+    model = ScriptedModel(
+        '{"content": "Score it"}',
+        '{"tasks": [{"description": "Look", "executor_id": "experts.writer"}]}',
+        calls(("fetch", {"url": "https://example.com/"}), ("web_search", {"query": "prices"})),
+        "It costs 9.",
+        "9",
+        "# Done",
+    )
+    pages = ScriptedPages()
+    pages.there["https://example.com/"] = Page("https://example.com/", "text/html", "The plan costs 9.")
+    async with executor(in_memory(EQUIPPED, rehearsal=model, pages=pages), agents=tmp_path) as bus:
+        await request(bus)
+        await bus.settled()
+        replayed = await bus.ask(catalog.REPLAY, ReplayExecution(team_id=TEAM, execution_id="e1"))
+        done = await execution(bus)
+    assert done is not None
+    (use, other) = done.results[0].turns[0].rounds[0].uses
+    assert (use.output and use.output.inline) == "source: https://example.com/\n\nThe plan costs 9."
+    assert (other.server, other.output and other.output.inline) == ("rota.agent.experts.reader", "It costs 9.")
     assert (replayed.same, replayed.difference) == (True, "")
 
 

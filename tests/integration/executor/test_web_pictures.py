@@ -1,26 +1,20 @@
 """Pictures of the web, over HTTP: what is fetched, and what is refused before it is connected to or while it comes."""
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from starlette.applications import Starlette
-from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
-from starlette.routing import Route
 
-from executor.adapters.httpx_pictures import REDIRECTS, HttpxPictures, picture_client
+from executor.adapters.guarded_get import REDIRECTS, web_client
+from executor.adapters.httpx_pictures import HttpxPictures
 from executor.file_ports import Picture
 from rota_common.errors import Permanent, Transient
-from rota_common.runtime import embedded_http
-from rota_common.urls import networks
+from tests.integration.executor.web_site import LOOPBACK, Site, resolver, serving
 
 PNG = b"\x89PNG\r\n\x1a\n-a picture-"
 LIMIT = 1_000
-LOOPBACK = networks("127.0.0.0/8")
 
 
 async def _endless() -> AsyncIterator[bytes]:
@@ -34,41 +28,15 @@ async def _silent() -> AsyncIterator[bytes]:
     await asyncio.Event().wait()
 
 
-@dataclass
-class Site:
-    """Serves `answers` by path; `asked` are the paths and hosts that were requested."""
-
-    port: int = 0
-    answers: dict[str, Response] = field(default_factory=dict)
-    asked: list[tuple[str, str]] = field(default_factory=list)
-
-    async def get(self, request: Request) -> Response:
-        self.asked.append((request.url.path, request.headers["host"]))
-        return self.answers.get(request.url.path, Response("no", 404))
-
-    def url(self, path: str, host: str = "pictures.example") -> str:
-        return f"http://{host}:{self.port}{path}"
-
-
 @pytest.fixture
 async def site() -> AsyncIterator[Site]:
-    made = Site()
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        made.port = listener.getsockname()[1]
-        app = Starlette(routes=[Route("/{path:path}", made.get)])
-        async with embedded_http.serve(app, listener, lifespan="off", close_timeout=1):
-            yield made
+    async with serving() as made:
+        yield made
 
 
 @pytest.fixture
 async def fetch() -> AsyncIterator[Callable[..., Awaitable[Picture]]]:
-    """Fetches; all names lead to loopback, but for `inside.example`, whose address is private."""
-
-    async def resolver(host: str, port: int) -> list[str]:
-        return ["10.0.0.7"] if host == "inside.example" else ["127.0.0.1"]
-
-    async with picture_client() as client:
+    async with web_client() as client:
         pictures = HttpxPictures(client, timeout=2, allowed=LOOPBACK, resolver=resolver)
         yield lambda url: pictures.fetch(url, limit=LIMIT)
 
@@ -124,7 +92,7 @@ async def test_a_server_that_is_away_or_busy_is_tried_again_later(site: Site, fe
 
 
 async def test_without_permission_loopback_is_refused() -> None:
-    async with picture_client() as client:
+    async with web_client() as client:
         for url in ("http://127.0.0.1/a.png", "http://[::1]/a.png", "http://169.254.169.254/a.png"):
             with pytest.raises(Permanent, match="not a public address"):
                 await HttpxPictures(client).fetch(url, limit=LIMIT)

@@ -202,7 +202,7 @@ class CallAgents:
         """The answer, and the JSON in it without what it copied of its form's example."""
         robot = run.robot if run else await self.find_robot(request.team_id, request.member_id)
         agent_id = request.assistant_id
-        if robot is not None and not may_call(robot, agent_id):
+        if robot is not None and not (may_call(robot, agent_id) or self.agents.serves(robot, agent_id)):
             raise Permanent(f"robot {robot.member_id} doesn't have agent {agent_id}: name it among its agents")
         agent = self.agents.find(agent_id, team=request.team_id)
         if agent is None:

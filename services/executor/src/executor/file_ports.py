@@ -1,4 +1,4 @@
-"""Ports: the stores of long texts and of attachments, and pictures of the web."""
+"""Ports: the stores of long texts and of attachments, and pictures and pages of the web."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -59,4 +59,21 @@ class WebPictures(Protocol):
     async def fetch(self, url: str, *, limit: int) -> Picture:
         """The picture at an address, of at most `limit` bytes. Raises Permanent for what is no picture, is too large,
         or may not be reached; Transient while its server doesn't answer."""
+        ...
+
+
+@dataclass(frozen=True)
+class Page:
+    """`url`: where it was in the end. `cut`: the text is its beginning alone."""
+
+    url: str
+    content_type: str
+    text: str
+    cut: bool = False
+
+
+class WebPages(Protocol):
+    async def read(self, url: str, *, limit: int) -> Page:
+        """The readable text of HTML, a PDF or a text, at most `limit` characters. Raises Permanent for anything else
+        and for what may not be reached; Transient while its server doesn't answer."""
         ...

@@ -1,6 +1,6 @@
 """Ports: the executor's needs from outside, in its own terms."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from executor.decision_port import DecisionQueries
 from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.situation.recent import RecentRuns
-from executor.file_ports import Blobs, Files, WebPictures
+from executor.file_ports import Blobs, Files, WebPages, WebPictures
 from executor.hook_port import Hook
 from executor.model_port import Model
 from executor.spending.budget_port import Budget, Prices
@@ -237,14 +237,16 @@ def _none_known(team: str) -> Collection[str]:
 @dataclass(frozen=True, kw_only=True)
 class Adapters:
     """`recording_*` stand in for tools and processes in runs that aren't in standard mode. `hooks`: the platform's, in
-    their order. `spans`: where they are exported to, if anywhere. `known_secrets`: the values of a team's secrets that
-    were read here. `close` once the use cases have stopped."""
+    their order. `servers`: the MCP servers that are set up, and their teams; None = not known. `spans`: where they are
+    exported to, if anywhere. `known_secrets`: the values of a team's secrets that were read here. `close` once the use
+    cases have stopped."""
 
     runs: Runs
     calls: Calls
     blobs: Blobs
     files: Files
     pictures: WebPictures
+    pages: WebPages
     robots: Robots
     model: Model
     rehearsal: Model
@@ -256,6 +258,7 @@ class Adapters:
     prices: Prices
     team_documents: TeamDocuments
     hooks: Sequence[Hook] = ()
+    servers: Mapping[str, frozenset[str]] | None = None
     spans: Receiver | None = None
     known_secrets: Callable[[str], Collection[str]] = _none_known
     close: Callable[[], Awaitable[None]] = _nothing

@@ -59,6 +59,7 @@ from executor.tools.registry import Registry
 from executor.tools.robot_tools import RobotTools
 from executor.tools.searches import SearchTools
 from executor.tools.skills import Skills
+from executor.tools.web import WebTools
 from rota_common.runtime.service import Service
 from rota_common.spans.export_spans import ExportSpans
 from rota_contracts.catalog import ANSWER_PIECE
@@ -105,6 +106,7 @@ class UseCases:
         runs, publish = adapters.runs, service.publish
         connectors = Connectors(settings.connector, environ=environ, folder=settings.connectors_dir)
         agents = Agents(settings.agents_dir, environ=environ)
+        agents.check_means(connectors.ids, adapters.servers)
         meter = Meter(
             budget=adapters.budget,
             prices=adapters.prices,
@@ -134,6 +136,17 @@ class UseCases:
         )
         built_in = _built_in(adapters, settings, service)
         tools = RedactedTools(RobotTools(mcp=adapters.tools, registry=built_in), adapters.known_secrets)
+        call_agents = CallAgents(
+            calls=adapters.calls,
+            runs=runs,
+            models=models,
+            agents=agents,
+            clock=clock,
+            lease=LeaseSettings(owner, settings.lease),
+            find_robot=adapters.robots.known,
+            observe_piece=partial(publish.observe, ANSWER_PIECE),
+            known_secrets=adapters.known_secrets,
+        )
         run_step = StepRunner(
             models=models,
             agents=agents,
@@ -141,7 +154,7 @@ class UseCases:
             questions=Questions(service.ask),
             merge_goals=MergeGoals(runs=runs, ask=service.ask, publisher=publisher, clock=clock),
             gather_situation=GatherSituation(runs=runs, blobs=adapters.blobs, ask=service.ask),
-            show_media=ShowMedia(files=adapters.files, web=adapters.pictures),
+            show_media=ShowMedia(files=adapters.files, web=adapters.pictures, ask_agent=call_agents),
             compact=CompactConversation(models=models, blobs=adapters.blobs),
             publish_piece=publisher.answer_piece,
             known_secrets=adapters.known_secrets,
@@ -153,6 +166,7 @@ class UseCases:
                     adapters.recording_processes,
                 ),
                 known_secrets=adapters.known_secrets,
+                ask_agent=call_agents,
             ),
             hooks=HookedPrompts(chain=chain, models=models, blobs=adapters.blobs),
         )
@@ -187,17 +201,7 @@ class UseCases:
             ),
             remove=RemoveRuns(runs=runs, blobs=adapters.blobs, clock=clock, keep=timedelta(days=settings.keep_days)),
             heartbeat=Heartbeat(publish=publish, clock=clock, executor_id=owner, capacity=settings.capacity),
-            call_agents=CallAgents(
-                calls=adapters.calls,
-                runs=runs,
-                models=models,
-                agents=agents,
-                clock=clock,
-                lease=LeaseSettings(owner, settings.lease),
-                find_robot=adapters.robots.known,
-                observe_piece=partial(publish.observe, ANSWER_PIECE),
-                known_secrets=adapters.known_secrets,
-            ),
+            call_agents=call_agents,
             read=ReadExecutions(runs=runs),
             permission=DecidePermission(runs=runs, clock=clock),
             quarantine=ReadQuarantine(runs=runs, blobs=adapters.blobs),
@@ -220,4 +224,4 @@ class UseCases:
 def _built_in(adapters: Adapters, settings: Settings, service: Service) -> Registry:
     files = FileTools(ask=service.ask, files=adapters.files)
     searches = SearchTools(ask=service.ask, skills=Skills(settings.skills_dir))
-    return Registry({**files.works(), **searches.works()})
+    return Registry({**files.works(), **searches.works()}, WebTools(pages=adapters.pages).used())

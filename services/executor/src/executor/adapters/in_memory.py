@@ -10,7 +10,7 @@ from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.adapters.rehearsal_model import RehearsalModel
 from executor.domain.conversation.chat import ModelReply, Tool
-from executor.file_ports import Picture
+from executor.file_ports import Page, Picture
 from executor.model_port import Prompt
 from executor.ports import Adapters
 from rota_common.clock import Clock, now
@@ -35,6 +35,7 @@ def in_memory(*robots: Robot, **given: Any) -> Adapters:
         "blobs": InMemoryBlobs(),
         "files": InMemoryFiles(),
         "pictures": ScriptedPictures(),
+        "pages": ScriptedPages(),
         "robots": InMemoryRobots(*robots),
         "model": RehearsalModel(),
         "rehearsal": RehearsalModel(),
@@ -122,6 +123,21 @@ class ScriptedPictures:
     async def fetch(self, url: str, *, limit: int) -> Picture:
         self.asked.append(url)
         found = self.there.get(url, Permanent(f"there is no picture at {url}"))
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+
+class ScriptedPages:
+    """As ScriptedPictures, for pages."""
+
+    def __init__(self) -> None:
+        self.there: dict[str, Page | Exception] = {}
+        self.asked: list[str] = []
+
+    async def read(self, url: str, *, limit: int) -> Page:
+        self.asked.append(url)
+        found = self.there.get(url, Permanent(f"there is no page at {url}"))
         if isinstance(found, Exception):
             raise found
         return found

@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from executor.agents.operator_files import ALL_TEAMS, OperatorFile, Teams
 from executor.domain.conversation.chat import BUILT_IN
+from executor.domain.used_tools import BY_AGENT
 from rota_common.secrets import PREFIX, MissingSecret, resolve
 
 TIMEOUT_S = 60.0
@@ -117,6 +118,8 @@ def load_servers(folder: Path | None, environ: Mapping[str, str]) -> dict[str, S
         raise MCPFileError(f"expected a folder of MCP servers (*.yaml) in ROTA_MCP_DIR, there is none at {folder}")
     if (folder / f"{BUILT_IN}.yaml").exists():
         raise MCPFileError(f"{BUILT_IN} is the name of the built-in tools: rename {BUILT_IN}.yaml of the MCP servers")
+    if taken := sorted(path.name for path in folder.glob(f"{BY_AGENT}*.yaml")):
+        raise MCPFileError(f"names that begin with {BY_AGENT} are those of agents: rename {', '.join(taken)}")
     return {path.stem: _server(path, environ) for path in sorted(folder.glob("*.yaml"))}
 
 

@@ -2,11 +2,14 @@
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
+from functools import partial
 
 from executor.adapters.entry_point_hooks import load_hooks
-from executor.adapters.httpx_pictures import HttpxPictures, picture_client
+from executor.adapters.guarded_get import web_client
+from executor.adapters.httpx_pages import HttpxPages
+from executor.adapters.httpx_pictures import HttpxPictures
 from executor.adapters.litellm_model import LitellmModel
 from executor.adapters.litellm_prices import LitellmPrices
 from executor.adapters.mcp_servers import load_servers
@@ -37,7 +40,8 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
     runs, calls = MongoRuns(mongo.database, keep=timedelta(days=settings.keep_days)), MongoCalls(mongo.database)
     model, servers = LitellmModel(), load_servers(settings.mcp_dir, os.environ if environ is None else environ)
     files = TeamFiles(attachments=Attachments(service.bus), ask=service.ask, clock=service.runtime.clock)
-    web, secrets = picture_client(), asked_of_the_gateway(service.ask)
+    web, secrets = web_client(), asked_of_the_gateway(service.ask)
+    teams = {server.id: server.teams for server in servers.values()}
     tools = McpTools(servers, secrets=secrets, files=files)
     keys = sorted({key for server in servers.values() for key in server.keys})
     budget = MongoBudget(mongo.database)
@@ -47,27 +51,30 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
     if settings.connector != REHEARSAL:
         service.on_start(model.load)
 
-    async def close() -> None:
-        await asyncio.gather(tools.close(), mongo.close(), web.aclose(), return_exceptions=True)
-
     return Adapters(
         runs=runs,
         calls=calls,
         blobs=Blobs(service.bus),
         files=files,
         pictures=HttpxPictures(web),
+        pages=HttpxPages(web),
         robots=followed_robots(service),
         model=model,
         rehearsal=RehearsalModel(),
         tools=tools,
         processes=NatsProcesses(service.bus),
-        recording_tools=RecordingTools({server.id: server.teams for server in servers.values()}),
+        recording_tools=RecordingTools(teams),
         recording_processes=RecordingProcesses(),
         budget=budget,
         prices=LitellmPrices(model),
         team_documents=MongoRunsOfTeam(mongo.database),
         hooks=load_hooks(settings.hooks),
+        servers=teams,
         spans=receiver_of(settings),
         known_secrets=lambda team: (*secrets.known(team), *keys),
-        close=close,
+        close=partial(_close, tools.close, mongo.close, web.aclose),
     )
+
+
+async def _close(*closes: Callable[[], Awaitable[object]]) -> None:
+    await asyncio.gather(*(close() for close in closes), return_exceptions=True)

@@ -6,6 +6,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from executor.agents.operator_files import EXPECTED, Teams, teams_of
+from executor.domain.uses import Uses, UsesError, read_uses
 from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S
 from rota_contracts.messages.provider import Capability, ConnectorOptions, Mode
 from rota_contracts.robots.autonomy import Autonomy
@@ -70,6 +71,7 @@ class AgentFile(BaseModel):
     mcp: Servers | None = Field(
         default=None, description="{servers: [{server_id: …, tools: […]}]}, where tools may be left out for all"
     )
+    uses: Any = Field(default=None, description="a mapping of services to those who do them")
     autonomy: Autonomy | None = Field(default=None, description=f"one of {', '.join(Autonomy)}")
     calls: Literal["parallel", "serial"] = Field(default="parallel", description="one of parallel, serial")
     modes: tuple[Mode, ...] = Field(default=(), description=f"a list of {', '.join(Mode)}")
@@ -83,6 +85,12 @@ class AgentFile(BaseModel):
         try:
             return teams_of(self.teams)
         except ValueError as error:
+            raise AgentFileError(f"the front matter of {agent_id}.md can't be read: {error}") from error
+
+    def own_uses(self, agent_id: str) -> Uses:
+        try:
+            return read_uses(self.uses)
+        except UsesError as error:
             raise AgentFileError(f"the front matter of {agent_id}.md can't be read: {error}") from error
 
 

@@ -1,7 +1,7 @@
 """Connectors: a model, its address and its key. The operator's YAML files; keys only as `$ENV.NAME`."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -127,6 +127,10 @@ class Connectors:
             raise ConnectorFileError(
                 f"expected fallbacks to be other connectors that ask a model, got {'; '.join(wrong)}"
             )
+
+    @property
+    def ids(self) -> Collection[str]:
+        return self._all.keys()
 
     def choose(self, *wanted: str, team: str) -> Connector:
         """The first one named (the call's, then the agent's), else the default. Raises Permanent, also for one that

@@ -1,6 +1,6 @@
 """Agents are prompt files: a front matter in YAML, then the system prompt, with `$placeholders`; or folders of them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from string import Template
@@ -9,17 +9,21 @@ from typing import Any
 from executor.agents import context_files
 from executor.agents.agent_file import AgentFile, AgentFileError, read_front
 from executor.agents.context_files import INSTRUCTIONS, ContextFileError, ContextFiles
-from executor.agents.operator_files import ALL_TEAMS, Teams, allows
+from executor.agents.operator_files import ALL_TEAMS, EVERY_TEAM, Teams, allows
+from executor.agents.platform_file import FILE, PlatformFile, read_platform
 from executor.domain.conversation.chat import BUILT_IN as PLATFORM_TOOLS
 from executor.domain.conversation.chat import Tool
+from executor.domain.used_tools import gives
+from executor.domain.uses import EXPECTED, NO_USES, ByAgent, ByTool, Provider, Uses, merged
 from rota_common.secrets import MissingSecret, resolve
 from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S
 from rota_contracts.messages.provider import AgentCard, ConnectorOptions
 from rota_contracts.robots.autonomy import Autonomy
-from rota_contracts.robots.robot import platform_name
+from rota_contracts.robots.robot import Robot, platform_name
 
 BUILT_IN = Path(__file__).parent
 FENCE = "---"
+PLATFORM = "rota."
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,7 @@ class Agent:
     `description`: what it is good at, in a line, for planners. `files`: the others of its folder.
     `timeout`: seconds of one answer of its model; a turn has up to four times as many. `autonomy`: the stricter of this
     and its robot's holds. `serial`: the calls of one answer are made one after the other. `card`: as teams see it.
+    `uses`: who does what for it; tools that they give are beside `tools` and `servers`.
     """
 
     id: str
@@ -48,6 +53,7 @@ class Agent:
     serial: bool = False
     servers: Mapping[str, frozenset[str] | None] | None = None
     card: AgentCard | None = None
+    uses: Uses = NO_USES
 
     @property
     def connector_options(self) -> ConnectorOptions:
@@ -55,6 +61,8 @@ class Agent:
         return self.card.connector_options if self.card else ConnectorOptions()
 
     def may_use(self, tool: Tool) -> bool:
+        if gives(self.uses, tool):
+            return True
         named = self.tools is None or not self.tools.isdisjoint((tool.name, tool.server))
         if self.servers is None or tool.server == PLATFORM_TOOLS:
             return named
@@ -70,11 +78,52 @@ class Agent:
 
 class Agents:
     """The built-in agents, and those of a folder, which come first for the teams that may use them:
-    `<id>.md`, or `<id>/AGENTS.md` beside other files of context. `__yao.` is an alias of `rota.`, as in robots."""
+    `<id>.md`, or `<id>/AGENTS.md` beside other files of context. `__yao.` is an alias of `rota.`, as in robots.
+    What their files leave open, `agent.yml` of the folder decides."""
 
     def __init__(self, folder: Path | None = None, *, environ: Mapping[str, str] | None = None) -> None:
-        self._built_in = {agent.id: agent for agent in _load(BUILT_IN, {}, teams=ALL_TEAMS)}
-        self._own = {agent.id: agent for agent in _load(folder, environ or {})} if folder is not None else {}
+        built_in = _load(BUILT_IN, {}, teams=ALL_TEAMS)
+        own = _load(folder, environ or {}) if folder is not None else []
+        names = frozenset(agent.id.removeprefix(PLATFORM) for agent in built_in)
+        self._platform = read_platform(folder, environ or {}, system=names)
+        self._said = [(FILE, self._platform.uses, ALL_TEAMS), *((f"{one.id}.md", one.uses, one.teams) for one in own)]
+        self._built_in = {agent.id: _under(self._platform, agent) for agent in built_in}
+        self._own = {agent.id: _under(self._platform, agent) for agent in own}
+        self._check_agents()
+
+    def check_means(self, connectors: Collection[str], servers: Mapping[str, Teams] | None) -> None:
+        """Raise AgentFileError for a connector of `agent.yml`, or a server of `uses`, that isn't there; `servers` None:
+        they aren't known."""
+        for name, connector in self._platform.system.items():
+            if connector not in connectors:
+                known = ", ".join(sorted(connectors))
+                raise AgentFileError(f"system.{name} in {FILE}: expected one of {known}, got {connector!r}")
+        for where, service, provider, teams in self._providers():
+            if servers is None or not isinstance(provider, ByTool):
+                continue
+            for team in sorted(teams):
+                if not allows(servers.get(provider.server, frozenset()), team):
+                    raise AgentFileError(
+                        f"uses.{service} in {where}: there is no MCP server {provider.server} for {_shown(team)}: add "
+                        f"{provider.server}.yaml to the folder of ROTA_MCP_DIR, or name the team in it"
+                    )
+
+    def _check_agents(self) -> None:
+        for where, service, provider, teams in self._providers():
+            if not isinstance(provider, ByAgent):
+                continue
+            for team in sorted(teams):
+                if self.find(provider.agent_id, team=team) is None:
+                    raise AgentFileError(
+                        f"uses.{service} in {where}: there is no agent {provider.agent_id} for {_shown(team)}: "
+                        f"expected {EXPECTED}; an agent is {provider.agent_id}.md beside it, and names its teams"
+                    )
+
+    def _providers(self) -> Iterable[tuple[str, str, Provider, Teams]]:
+        """All that files say of `uses`: where, of which service, who does it, and for which teams."""
+        for where, uses, teams in self._said:
+            for service, provider in uses.providers():
+                yield where, service, provider, teams
 
     def find(self, agent_id: str, *, team: str) -> Agent | None:
         agent_id = platform_name(agent_id)
@@ -85,6 +134,14 @@ class Agents:
         """An assistant for a task: its own file, or the general one under its name."""
         found = self.find(agent_id, team=team) or self.find("rota.run", team=team)
         return found or self._built_in["rota.run"]
+
+    def serves(self, robot: Robot, agent_id: str) -> bool:
+        """Is this an agent that one of the robot's own uses?"""
+        phases = [robot.phase_agent(name) for name in robot.robot_config.resources.phases]
+        names = [*robot.allowed_agents(), *phases, *self._built_in]
+        found = [self.assistant(name, team=robot.team_id) for name in names]
+        wanted = ByAgent(platform_name(agent_id))
+        return any(provider == wanted for one in found for _, provider in one.uses.providers())
 
     def is_built_in(self, agent: Agent) -> bool:
         """Is it of the platform as it is, with no file of the operator's in its place?"""
@@ -104,6 +161,18 @@ class Agents:
         """The descriptions of these assistants; of one without a file of its own there is none."""
         found = {agent_id: self.find(agent_id, team=team) for agent_id in agent_ids}
         return {agent_id: agent.description for agent_id, agent in found.items() if agent and agent.description}
+
+
+def _under(platform: PlatformFile, agent: Agent) -> Agent:
+    """The agent with what the platform's file says of it."""
+    uses, name = merged(agent.uses, platform.uses), agent.id.removeprefix(PLATFORM)
+    connector = agent.connector or (platform.connector(name) if name != agent.id else "")
+    card = agent.card and agent.card.model_copy(update={"connector": connector})
+    return replace(agent, uses=uses, connector=connector, card=card)
+
+
+def _shown(team: str) -> str:
+    return "every team" if team == EVERY_TEAM else f"team {team}"
 
 
 def _load(folder: Path, environ: Mapping[str, str], *, teams: Teams | None = None) -> list[Agent]:
@@ -147,6 +216,7 @@ def parse(agent_id: str, text: str, *, teams: Teams | None = None, environ: Mapp
         timeout=front.timeout,
         autonomy=front.autonomy,
         serial=front.calls == "serial",
+        uses=front.own_uses(agent_id),
         servers=None if front.mcp is None else {each.server_id: each.tools for each in front.mcp.servers},
         card=AgentCard(
             id=agent_id,

@@ -16,18 +16,25 @@ from executor.domain.run import Run
 from executor.domain.steps import BeginCalls, MakeCalls, id_of
 from executor.domain.tasks import tasks
 from executor.domain.tasks.promised_calls import callback_of
+from executor.domain.used_tools import agent_of, wish
+from executor.domain.uses import NO_USES, Uses
 from executor.file_ports import Blobs
 from executor.steps.check_calls import CheckCalls
 from executor.steps.hook_chain import HookChain
 from executor.steps.keep_texts import keep_output
+from executor.steps.offer_tools import all_tools
 from executor.steps.redacted_calls import KnownValues
+from executor.steps.used_agents import AskAgent, no_agents
 from executor.tool_ports import NotBegun, Processes, ToolFailed, Tools
 from rota_common.errors import Permanent, Transient
+from rota_common.redaction import without_credentials
+from rota_contracts.ids import derived_id
+from rota_contracts.messages.agent import CallAgent
 from rota_contracts.messages.callback import callback_path
 from rota_contracts.messages.conversation import ToolUse, Turn
 from rota_contracts.messages.execution import Task, excerpt
 from rota_contracts.messages.process import ProcessCall
-from rota_contracts.messages.trigger import ExecutorMode
+from rota_contracts.messages.trigger import ExecutorMode, Message
 from rota_contracts.robots.clock_config import duration
 from rota_contracts.robots.robot import Phase
 
@@ -56,6 +63,7 @@ class CallRunner:
     recording: Toolset
     new_callback: Callable[[], str] = _secret
     known_secrets: KnownValues = lambda team: ()
+    ask_agent: AskAgent = no_agents
 
     def toolset(self, run: Run) -> Toolset:
         return self.real if run.execution.executor_mode is ExecutorMode.STANDARD else self.recording
@@ -65,7 +73,7 @@ class CallRunner:
         check = CheckCalls(
             run=run,
             step=step,
-            tools=await self._tools(run, step),
+            tools=await self._tools(run, step, agent.uses if agent else NO_USES),
             agent=agent,
             chain=chain,
             known_secrets=self.known_secrets,
@@ -79,10 +87,10 @@ class CallRunner:
         callbacks = self._callbacks(run, [use for use in done.uses if use.step_id not in done.refused])
         return CallsBegun(id_of(of), done.uses, callbacks, done.refused, done.asks, done.by, done.notes, serial=serial)
 
-    async def _tools(self, run: Run, step: BeginCalls) -> Sequence[Tool]:
-        """All that the robot has; none for calls that are only made once more."""
+    async def _tools(self, run: Run, step: BeginCalls, uses: Uses) -> Sequence[Tool]:
+        """All that the robot and its agent have; none for calls that are only made once more."""
         known = all(use.server is None or use.step_id in run.cleared for use in step.uses)
-        return () if known else await self.toolset(run).tools.list(run.robot)
+        return () if known else await all_tools(self.toolset(run).tools, run.robot, uses)
 
     async def __call__(self, run: Run, step: MakeCalls) -> AsyncIterator[Outcome]:
         """Each outcome as soon as it is there."""
@@ -94,6 +102,26 @@ class CallRunner:
             for call in calls:
                 call.cancel()
 
+    async def _asked(self, run: Run, use: ToolUse, agent_id: str) -> str:
+        """The answer of the agent that does the work of a tool. The call has its id by the step, so a repeated one gets
+        the same answer. Raises NotBegun, ToolFailed."""
+        request = CallAgent(
+            call_id=derived_id("used agent", use.step_id),
+            team_id=run.execution.team_id,
+            member_id=run.execution.member_id,
+            execution_id=run.id,
+            assistant_id=agent_id,
+            messages=[Message(role="user", content=wish(use))],
+            metadata={"source": use.tool},
+        )
+        try:
+            reply = await self.ask_agent(request)
+        except Transient as error:
+            raise NotBegun(str(error), after=error.after) from error
+        if reply.error:
+            raise ToolFailed(f"agent {agent_id}: {reply.error}")
+        return without_credentials(reply.content, self.known_secrets(run.execution.team_id))
+
     def _callbacks(self, run: Run, uses: Sequence[ToolUse]) -> dict[str, str]:
         """Callback ids of new calls of processes; a recording stand-in needs none, it answers at once."""
         if run.execution.executor_mode is not ExecutorMode.STANDARD:
@@ -104,9 +132,11 @@ class CallRunner:
     async def _call(self, run: Run, subject: Phase | Task, use: ToolUse) -> Outcome:
         toolset, task_id, looks_up = self.toolset(run), id_of(subject), not isinstance(subject, Task)
         try:
-            if use.server is not None:
+            if (agent_id := agent_of(use.server)) and run.execution.executor_mode is ExecutorMode.STANDARD:
+                answer: str | None = await self._asked(run, use, agent_id)
+            elif use.server is not None:
                 team, role = run.execution.team_id, role_of(run)
-                answer: str | None = await toolset.tools.call(use, team=team, robot=run.robot, role=role)
+                answer = await toolset.tools.call(use, team=team, robot=run.robot, role=role)
             else:
                 process = run.robot.process(use.name)
                 seconds = duration(process.timeout).total_seconds() if process else PROCESS_TIMEOUT_S

@@ -34,6 +34,8 @@ from executor.domain.steps import (
     subject_of,
 )
 from executor.domain.texts import LargeTexts, owner_of
+from executor.domain.used_tools import reaching
+from executor.domain.uses import describer
 from executor.file_ports import Blobs
 from executor.model_port import Prompt
 from executor.spending.budget_port import AtCeiling
@@ -52,7 +54,7 @@ from executor.steps.offer_tools import tools_for
 from executor.steps.questions import Questions
 from executor.steps.read_texts import read_texts, wanted_texts
 from executor.steps.redacted_calls import KnownValues, failure_of
-from executor.steps.show_media import ShowMedia, Shown
+from executor.steps.show_media import ShowMedia, Shown, Viewer
 from executor.steps.step_result import StepResult
 from rota_common.errors import Permanent, Transient
 from rota_common.material import frame_of
@@ -186,7 +188,7 @@ class StepRunner:
         async def ask(candidate: Candidate) -> StepResult:
             model, connector = candidate.model, candidate.connector
             messages = for_phase(run, phase, agent, agent.id, texts, shown, about=about, model=connector.model)
-            media = await self._with_media(run, messages, connector, phase)
+            media = await self._with_media(run, messages, connector, agent, phase)
             prompt = Prompt(
                 media.messages, connector, agent.timeout, step.step_id, agent.options, known, schema=form, own_form=own
             )
@@ -216,7 +218,7 @@ class StepRunner:
         if full := within.overflow(messages, tools):
             return StepResult(full)
         messages = build(await read_texts(self.blobs, wanted)) if wanted else messages
-        media = await self._with_media(run, messages, connector, *turn.frame)
+        media = await self._with_media(run, messages, connector, agent, *turn.frame)
         seconds, known = min(agent.timeout, seconds_left), turn.facts(mine)
         prompt = Prompt(media.messages, connector, seconds, step.step_id, agent.options, known, tools)
         secrets, mark = self.known_secrets(run.execution.team_id), frame_of(run.id, *turn.frame).mark
@@ -240,18 +242,30 @@ class StepRunner:
         result, notes = await self.models.ask(ask, mode, *wanted, payer=payer_of(run, agent.id))
         return replace(result, problems=[*result.problems, *notes]) if notes else result
 
-    async def _with_media(self, run: Run, messages: list[Message], connector: Connector, *step: str | Phase) -> Shown:
+    async def _with_media(
+        self, run: Run, messages: list[Message], connector: Connector, agent: Agent, *step: str | Phase
+    ) -> Shown:
         """With what people have sent. A planner that can't see it may go on, because those who do the tasks are asked
         again."""
 
         def elsewhere(capability: str) -> bool:
             return step[0] != "task" or any(self._can(run, name, capability) for name in assistants(run.robot))
 
-        team, frame = run.execution.team_id, frame_of(run.id, *step)
-        standard = run.execution.executor_mode is ExecutorMode.STANDARD
-        return await self.show_media(
-            messages, connector, team=team, run_id=run.id, frame=frame, elsewhere=elsewhere, fetches=standard
+        def used(capability: str) -> str:
+            name = describer(agent.uses, capability)
+            return name if name and self._can(run, name, capability) else ""
+
+        viewer = Viewer(
+            connector=connector,
+            team=run.execution.team_id,
+            member=run.execution.member_id,
+            run_id=run.id,
+            frame=frame_of(run.id, *step),
+            elsewhere=elsewhere,
+            used=used,
+            fetches=run.execution.executor_mode is ExecutorMode.STANDARD,
         )
+        return await self.show_media(messages, viewer)
 
     def _can(self, run: Run, name: str, capability: str) -> bool:
         """An assistant that can't be asked at all can't do it either."""
@@ -268,7 +282,8 @@ class StepRunner:
         for text in texts.large:
             await keep_output(self.blobs, run, text, inline_limit=0)
         kept = await keep_reply(self.blobs, run, reply.model_dump_json())
-        problems = [*self.calls.toolset(run).tools.problems(run.robot), *left_out]
+        reached = reaching(run.robot, self._agent(run, subject_of(step)).uses)
+        problems = [*self.calls.toolset(run).tools.problems(reached), *left_out]
         return StepResult(outcome, kept, tools, problems, reply.call)
 
     def _connector(self, run: Run, agent: Agent, step: AskAgent | RunTurn | None = None) -> Connector:

@@ -1,7 +1,7 @@
 """The registry of built-in tools: of each robot a copy with the ones that it may use."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Self
 
@@ -30,11 +30,16 @@ Work = Callable[[Call], Awaitable[str]]
 """The answer of a call as text. Raises NotBegun where it may be made again, and ToolFailed."""
 
 
+Used = Mapping[str, tuple[Tool, Work]]
+"""By their names, the tools that an agent has by its `uses`."""
+
+
 @dataclass(frozen=True)
 class Registry:
-    """What does the work of each tool."""
+    """What does the work of each tool. Those that are `used` are no robot's: the agent that calls has them."""
 
     works: Mapping[BuiltInTool, Work]
+    used: Used = field(default_factory=dict)
 
     def for_robot(self, robot: Robot) -> Self:
         """A copy of its own, with the tools that this robot may use."""
@@ -45,4 +50,5 @@ class Registry:
         return [TOOLS[name] for name in self.works]
 
     def find(self, name: str) -> tuple[Tool, Work] | None:
-        return next(((TOOLS[each], work) for each, work in self.works.items() if each == name), None)
+        own = ((TOOLS[each], work) for each, work in self.works.items() if each == name)
+        return next(own, None) or self.used.get(name)

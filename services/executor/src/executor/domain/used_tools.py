@@ -1,0 +1,116 @@
+"""The tools `fetch` and `web_search`, which an agent has by its `uses`."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from executor.domain.conversation.chat import BUILT_IN, Tool
+from executor.domain.uses import ByAgent, ByTool, Service, Uses
+from rota_contracts.messages.conversation import ToolUse
+from rota_contracts.robots.resources import MCPServer
+from rota_contracts.robots.robot import Robot
+
+BY_AGENT: Final = "rota.agent."
+"""Before an agent's id: the server name of the tools that it does the work of; no MCP server begins so."""
+
+FETCH, WEB_SEARCH = "fetch", "web_search"
+NAMES: Sequence[tuple[Service, str]] = (("fetch", FETCH), ("web", WEB_SEARCH))
+
+URL_LIMIT, QUERY_LIMIT = 2_000, 1_000
+"""Characters."""
+
+
+def _one(name: str, description: str, limit: int) -> dict[str, Any]:
+    value = {"type": "string", "minLength": 1, "maxLength": limit, "description": description}
+    return {"type": "object", "properties": {name: value}, "additionalProperties": False, "required": [name]}
+
+
+FETCH_TOOL = Tool(
+    name=FETCH,
+    server=BUILT_IN,
+    tool=FETCH,
+    description="Read a page of the web, a PDF or a text at its address. You get its text, with where it comes from.",
+    parameters=_one("url", "the address, https://…", URL_LIMIT),
+    idempotent=True,
+    read_only=True,
+)
+
+WEB_SEARCH_TOOL = Tool(
+    name=WEB_SEARCH,
+    server=BUILT_IN,
+    tool=WEB_SEARCH,
+    description="Search the web.",
+    parameters=_one("query", "what to search for, in a few words", QUERY_LIMIT),
+    idempotent=True,
+    read_only=True,
+)
+
+
+def agent_of(server: str | None) -> str:
+    """The agent that does the work of a tool with this server name; empty for another's."""
+    return server.removeprefix(BY_AGENT) if server is not None and server.startswith(BY_AGENT) else ""
+
+
+def gives(uses: Uses, tool: Tool) -> bool:
+    """Is this a tool that an agent has by its `uses`?"""
+    return any(tool.name == name and _place(uses, service) == (tool.server, tool.tool) for service, name in NAMES)
+
+
+def reaching(robot: Robot, uses: Uses) -> Robot:
+    """The robot with the MCP tools that its agent has by `uses`, to list them with its own."""
+    allowed = robot.allowed_servers()
+    wanted = [provider for service, _ in NAMES if isinstance(provider := uses.of(service), ByTool)]
+    for each in wanted:
+        if allowed.get(each.server, {each.tool}):  # else all of them, as it is
+            allowed[each.server] = {*allowed.get(each.server, ()), each.tool}
+    if not wanted:
+        return robot
+    mcp = [MCPServer(id=name, tools=sorted(tools)) for name, tools in allowed.items()]
+    resources = robot.robot_config.resources
+    config = robot.robot_config.model_copy(update={"resources": resources.model_copy(update={"mcp": mcp})})
+    return robot.model_copy(update={"robot_config": config})
+
+
+def with_used(tools: Sequence[Tool], uses: Uses) -> list[Tool]:
+    """The tools of `reaching`, with those that `uses` gives under their own names, and only so; by name."""
+    given = [made for service, name in NAMES if (made := _made(tools, uses, service, name)) is not None]
+    taken = {(each.server, each.tool) for each in given} | {(each.name, "") for each in given}
+    others = [each for each in tools if (each.server, each.tool) not in taken and (each.name, "") not in taken]
+    return sorted([*others, *given], key=lambda tool: tool.name)
+
+
+def _made(tools: Sequence[Tool], uses: Uses, service: Service, name: str) -> Tool | None:
+    """None also for a tool that its server doesn't list now."""
+    own = FETCH_TOOL if service == "fetch" else WEB_SEARCH_TOOL
+    match uses.of(service):
+        case None:
+            return None
+        case "builtin":
+            return own
+        case ByAgent(agent_id):
+            return replace(own, server=f"{BY_AGENT}{agent_id}")
+        case ByTool(server, tool):
+            listed = (each for each in tools if (each.server, each.tool) == (server, tool))
+            found = next(listed, None)
+            return found and replace(found, name=name)
+
+
+def _place(uses: Uses, service: Service) -> tuple[str, str] | None:
+    """Where the tool of this service is: its server, and its name there."""
+    match uses.of(service):
+        case None:
+            return None
+        case "builtin":
+            return BUILT_IN, FETCH
+        case ByAgent(agent_id):
+            return f"{BY_AGENT}{agent_id}", dict(NAMES)[service]
+        case ByTool(server, tool):
+            return server, tool
+
+
+def wish(use: ToolUse) -> str:
+    """The words to the agent that does the work of a call."""
+    given = use.arguments if isinstance(use.arguments, dict) else {}
+    if use.tool == FETCH:
+        return f"Read what stands at this address, and answer with its text:\n{given.get('url', '')}"
+    return f"Search the web, and answer with what you find and where it stands:\n{given.get('query', '')}"

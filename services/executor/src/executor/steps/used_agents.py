@@ -1,0 +1,13 @@
+"""Agents that others use: each is asked for a run, and gives the same answer whenever the call is repeated."""
+
+from collections.abc import Awaitable, Callable
+
+from rota_common.errors import Permanent
+from rota_contracts.messages.agent import AgentReply, CallAgent
+
+AskAgent = Callable[[CallAgent], Awaitable[AgentReply]]
+"""The reply; errors of the agent are in it. Raises Transient."""
+
+
+async def no_agents(request: CallAgent) -> AgentReply:
+    raise Permanent(f"agent {request.assistant_id} can't be asked here")

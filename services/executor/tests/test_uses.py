@@ -36,6 +36,7 @@ from executor.tool_ports import NotBegun
 from executor.tools.registry import Registry
 from executor.tools.robot_tools import RobotTools
 from executor.tools.web import AT_ONCE, WebTools
+from rota_common.bus.rpc import StillWorking
 from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.conversation import ToolStatus, ToolUse
@@ -178,12 +179,15 @@ class Web:
         self.pages = ScriptedPages()
         self.mcp = ScriptedTools([LOOKUP, SEARCH])
         self.asked: list[CallAgent] = []
+        self.slow = 0
         self.reply: AgentReply | Exception = AgentReply(agent_id="a", content="found: sk-live-0123456789abcdef0123")
         registry = Registry({}, WebTools(pages=self.pages).used())
         self.tools = RobotTools(mcp=self.mcp, registry=registry)
 
     async def ask(self, request: CallAgent) -> AgentReply:
         self.asked.append(request)
+        if len(self.asked) <= self.slow:
+            raise StillWorking("no answer yet")
         if isinstance(self.reply, Exception):
             raise self.reply
         return self.reply
@@ -258,6 +262,14 @@ async def test_an_agent_does_the_work_of_a_tool_for_the_run() -> None:  # CL-18
     web.reply = AgentReply(agent_id="a", error="its model is away")
     await web.harness(model, "web: experts.reader").task_done(with_tasks(TASK, robot=EQUIPPED))
     assert "agent experts.reader: its model is away" in model.prompts[1].messages[-1].text()
+
+
+async def test_an_agent_that_takes_long_is_waited_for() -> None:  # CL-18
+    web, model = Web(), ScriptedModel(calls(("web_search", {"query": "news"})), "done")
+    web.slow = 2
+    await web.harness(model, "web: experts.reader").task_done(with_tasks(TASK, robot=EQUIPPED))
+    assert len({request.call_id for request in web.asked}) == 1
+    assert inside(model.prompts[1].messages[-1].text()).startswith("found: ")
 
 
 async def test_a_refused_agent_is_a_failed_call() -> None:

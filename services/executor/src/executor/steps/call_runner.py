@@ -24,7 +24,7 @@ from executor.steps.hook_chain import HookChain
 from executor.steps.keep_texts import keep_output
 from executor.steps.offer_tools import all_tools
 from executor.steps.redacted_calls import KnownValues
-from executor.steps.used_agents import AskAgent, no_agents
+from executor.steps.used_agents import AskAgent, no_agents, reply_of
 from executor.tool_ports import NotBegun, Processes, ToolFailed, Tools
 from rota_common.errors import Permanent, Transient
 from rota_common.redaction import without_credentials
@@ -115,7 +115,7 @@ class CallRunner:
             metadata={"source": use.tool},
         )
         try:
-            reply = await self.ask_agent(request)
+            reply = await reply_of(self.ask_agent, request)
         except Transient as error:
             raise NotBegun(str(error), after=error.after) from error
         if reply.error:

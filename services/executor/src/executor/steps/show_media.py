@@ -9,7 +9,7 @@ from typing import Any
 from executor.agents.connectors import Connector
 from executor.domain.conversation.media import NOUNS, as_medium
 from executor.file_ports import Files, WebPictures
-from executor.steps.used_agents import AskAgent, no_agents
+from executor.steps.used_agents import AskAgent, no_agents, reply_of
 from executor.steps.web_pictures import KeepPictures, picture_name
 from rota_common.errors import Permanent
 from rota_common.material import Frame
@@ -120,7 +120,7 @@ class ShowMedia:
             messages=[Message(role="user", content=content)],
             metadata={"source": noun},
         )
-        reply = await self.ask_agent(request)
+        reply = await reply_of(self.ask_agent, request)
         if reply.error:
             left_out.append(f"{noun} {found.name} left out: agent {agent_id}: {reply.error}")
             return [_text(f"[{left_out[-1]}]")]

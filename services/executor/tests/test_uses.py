@@ -267,8 +267,10 @@ async def test_an_agent_does_the_work_of_a_tool_for_the_run() -> None:  # CL-18
 async def test_an_agent_that_takes_long_is_waited_for() -> None:  # CL-18
     web, model = Web(), ScriptedModel(calls(("web_search", {"query": "news"})), "done")
     web.slow = 2
-    await web.harness(model, "web: experts.reader").task_done(with_tasks(TASK, robot=EQUIPPED))
-    assert len({request.call_id for request in web.asked}) == 1
+    shop = web.harness(model, "web: experts.reader")
+    await shop.task_done(with_tasks(TASK, robot=EQUIPPED))
+    assert [request.call_id for request in web.asked] == [web.asked[0].call_id] * 3
+    assert sum(isinstance(step, MakeCalls) for step in shop.steps) == 1, "the step isn't put off"
     assert inside(model.prompts[1].messages[-1].text()).startswith("found: ")
 
 

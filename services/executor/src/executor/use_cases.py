@@ -105,6 +105,7 @@ class UseCases:
         runs, publish = adapters.runs, service.publish
         connectors = Connectors(settings.connector, environ=environ, folder=settings.connectors_dir)
         agents = Agents(settings.agents_dir, environ=environ)
+        agents.check_connectors(connectors.names)
         meter = Meter(
             budget=adapters.budget,
             prices=adapters.prices,

@@ -1,6 +1,6 @@
 """Agents are prompt files: a front matter in YAML, then the system prompt, with `$placeholders`; or folders of them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from string import Template
@@ -76,6 +76,14 @@ class Agents:
         self._built_in = {agent.id: agent for agent in _load(BUILT_IN, {}, teams=ALL_TEAMS)}
         self._own = {agent.id: agent for agent in _load(folder, environ or {})} if folder is not None else {}
 
+    def check_connectors(self, known: Collection[str]) -> None:
+        """Raise AgentFileError for a file that names a connector that isn't there."""
+        for agent in self._own.values():
+            named = [*filter(None, [agent.connector]), *agent.connector_options.connectors]
+            if unknown := [name for name in named if name not in known]:
+                expected = f"connectors, of {', '.join(sorted(known))}"
+                raise AgentFileError(f"expected agent {agent.id} to name {expected}, got {', '.join(unknown)}")
+
     def find(self, agent_id: str, *, team: str) -> Agent | None:
         agent_id = platform_name(agent_id)
         own = self._own.get(agent_id)
@@ -140,7 +148,7 @@ def parse(agent_id: str, text: str, *, teams: Teams | None = None, environ: Mapp
         Template(prompt),
         connector,
         front.options,
-        front.max_iterations,
+        front.max_iterations if (front.max_iterations or 0) > 0 else None,
         front.tools,
         teams or front.named_teams(agent_id),
         about,

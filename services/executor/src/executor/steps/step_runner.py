@@ -137,7 +137,7 @@ class StepRunner:
     def _rehearses(self, run: Run, subject: Phase | Task, step: AskAgent | RunTurn | None = None) -> bool:
         """Does a canned answer stand in for a model's? An agent that can't be asked at all gets none."""
         try:
-            return self._connector(run, self._agent(run, subject), step).type == REHEARSAL
+            return self._connector(run, self._agent(run, subject), subject, step).type == REHEARSAL
         except Permanent:
             return False
 
@@ -235,9 +235,12 @@ class StepRunner:
             return result
 
     async def _asked(self, run: Run, step: AskAgent | RunTurn, agent: Agent, ask: Ask[StepResult]) -> StepResult:
-        """The result of the first candidate that answers, with a note if that is a fallback."""
-        mode, wanted = run.execution.executor_mode, self._wanted(run, agent, step)
-        result, notes = await self.models.ask(ask, mode, *wanted, payer=payer_of(run, agent.id))
+        """The result of the first candidate that answers, with a note if that isn't the usual one."""
+        wanted, why = self._wanted(run, agent, subject_of(step), step)
+        result, fallback = await self.models.ask(
+            ask, run.execution.executor_mode, wanted, payer=payer_of(run, agent.id)
+        )
+        notes = [*why, *fallback]
         return replace(result, problems=[*result.problems, *notes]) if notes else result
 
     async def _with_media(self, run: Run, messages: list[Message], connector: Connector, *step: str | Phase) -> Shown:
@@ -256,7 +259,7 @@ class StepRunner:
     def _can(self, run: Run, name: str, capability: str) -> bool:
         """An assistant that can't be asked at all can't do it either."""
         try:
-            return self._connector(run, self.agents.assistant(name, team=run.execution.team_id)).can(capability)
+            return self._connector(run, self.agents.assistant(name, team=run.execution.team_id), None).can(capability)
         except Permanent:
             return False
 
@@ -271,10 +274,16 @@ class StepRunner:
         problems = [*self.calls.toolset(run).tools.problems(run.robot), *left_out]
         return StepResult(outcome, kept, tools, problems, reply.call)
 
-    def _connector(self, run: Run, agent: Agent, step: AskAgent | RunTurn | None = None) -> Connector:
-        wanted = self._wanted(run, agent, step)
-        return self.models.choose(run.execution.executor_mode, *wanted, team=run.execution.team_id)
+    def _connector(
+        self, run: Run, agent: Agent, subject: Phase | Task | None, step: AskAgent | RunTurn | None = None
+    ) -> Connector:
+        wanted, _ = self._wanted(run, agent, subject, step)
+        return self.models.choose(run.execution.executor_mode, wanted, team=run.execution.team_id)
 
-    def _wanted(self, run: Run, agent: Agent, step: AskAgent | RunTurn | None) -> tuple[str, str]:
-        """The names of its connector: as hooks have chosen, then as its file says."""
-        return (self.hooks.model(run, step) if self.hooks and step else ""), agent.connector
+    def _wanted(
+        self, run: Run, agent: Agent, subject: Phase | Task | None, step: AskAgent | RunTurn | None
+    ) -> tuple[str, Sequence[str]]:
+        """The name of its connector: as hooks have chosen, else as its file says, else by the rules for queries, with a
+        note. `subject` None: a task of this agent."""
+        named = (self.hooks.model(run, step) if self.hooks and step else "") or agent.connector
+        return (named, ()) if named else self.models.routed(run, subject)

@@ -37,6 +37,7 @@ def test_the_front_matter_bounds_how_often_and_which_tools_are_used() -> None:  
     assert not any(parse("x", "---\ntools: []\n---\n", teams=ALL_TEAMS).may_use(tool) for tool in tools)
     unbounded = parse("x", "You are a clerk.", teams=ALL_TEAMS)
     assert unbounded.max_iterations is None
+    assert parse("x", "---\nmax_iterations: 0\n---\nYou.", teams=ALL_TEAMS).max_iterations is None  # EX-81
     assert all(unbounded.may_use(tool) for tool in tools)
 
 
@@ -119,8 +120,8 @@ def test_a_file_that_can_not_be_read_is_named(subtests: pytest.Subtests) -> None
         ("---\noptions: [1]\n---\nprompt", r"expected options in the front matter of mine\.md to be a mapping"),
         ("---\nconnecter: x\n---\nprompt", r"front matter of mine\.md .* connecter"),
         (
-            "---\nmax_iterations: 0\n---\nprompt",
-            r"max_iterations in the front matter of mine\.md to be 1 to 100, got 0",
+            "---\nmax_iterations: 101\n---\nprompt",
+            r"max_iterations in the front matter of mine\.md to be up to 100, 0 for the usual, got 101",
         ),
         ("---\nmax_iterations: true\n---\nprompt", r"max_iterations .* got True"),
         ("---\ntimeout: 0\n---\nprompt", r"timeout in the front matter of mine\.md to be seconds, up to 3600, got 0"),

@@ -110,7 +110,7 @@ def test_an_agents_file_goes_before_the_platforms(tmp_path: Path) -> None:  # CL
         rota__tasks__md=AGENT.format("connector: own"),
     )
     agents = Agents(folder, environ={"BIG": "openai"})
-    agents.check_means(["small", "openai"], {})
+    agents.check_means(["small", "openai", "own"], {})
     found = {name: agents.assistant(name, team="acme") for name in ("writer", "no.file", "rota.goals")}
     assert found["writer"].uses == Uses(fetch="disabled", web="experts.reader")
     assert found["no.file"].uses == Uses(fetch="builtin", web="experts.reader")

@@ -40,7 +40,7 @@ class AgentDefinition(Part):
     connector: Text = ""
     connector_options: ConnectorOptions = ConnectorOptions()
     options: dict[str, Any] = Field(default={}, max_length=TAGS, description="parameters of the model")
-    max_iterations: Annotated[int, Field(strict=True, ge=1, le=MAX_ITERATIONS)] | None = None
+    max_iterations: Annotated[int, Field(strict=True, le=MAX_ITERATIONS)] | None = None
     timeout: float = Field(default=DEFAULT_TIMEOUT_S, strict=True, gt=0, le=LONGEST_S)
     tools: frozenset[str] | None = None
     mcp: McpServersUse | None = None

@@ -16,6 +16,7 @@ from executor.domain.answers.forms import echoes, in_form, without_echoes
 from executor.domain.answers.understand import understand
 from executor.domain.conversation.chat import ModelReply
 from executor.domain.planning.answer import LENGTH_LIMIT
+from executor.domain.query_class import last_words
 from executor.domain.run import CEILING, Run, Signal
 from executor.domain.spending import Payer, payer_of
 from executor.model_port import Model, Prompt
@@ -218,9 +219,9 @@ class CallAgents:
             prompt = Prompt(messages, connector, seconds, request.call_id, agent.options, known, schema=form)
             return *await self._streamed(request, candidate.model, prompt), connector
 
-        (reply, text, connector), _ = await self.models.ask(
-            ask, _mode(run, robot), request.model or "", agent.connector, payer=_payer(request, run, robot)
-        )
+        mode = _mode(run, robot)
+        wanted = request.model or agent.connector or self._routed(request, mode)
+        (reply, text, connector), _ = await self.models.ask(ask, mode, wanted, payer=_payer(request, run, robot))
         if len(text) > LENGTH_LIMIT:
             long = f"expected at most {LENGTH_LIMIT} characters of agent {agent_id}, got {len(text)}"
             return AgentReply(agent_id=agent_id, error=long, call=reply.call)
@@ -230,6 +231,12 @@ class CallAgents:
         return AgentReply(
             agent_id=agent_id, content=text, response=found, model=name, call=reply.call, rehearsed=rehearsed
         )
+
+    def _routed(self, request: CallAgent, mode: ExecutorMode) -> str:
+        """The connector for a person's query; calls in the course of a run are none."""
+        query = "" if request.execution_id else last_words(request.messages)
+        found = self.models.route(mode, query, team=request.team_id)
+        return found.connector if found else ""
 
     async def _streamed(self, request: CallAgent, model: Model, prompt: Prompt) -> tuple[ModelReply, str]:
         """The reply and its text, in pieces, too, where the caller wants them."""

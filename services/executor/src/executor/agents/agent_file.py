@@ -61,8 +61,8 @@ class AgentFile(BaseModel):
         description=f"a mapping of optional (true or false), connectors (their ids) and filters (of {CAPABILITIES})",
     )
     options: dict[str, Any] = Field(default={}, description="a mapping of the model's parameters")
-    max_iterations: Annotated[int, Field(strict=True, ge=1, le=MAX_ITERATIONS)] | None = Field(
-        default=None, description=f"1 to {MAX_ITERATIONS}"
+    max_iterations: Annotated[int, Field(strict=True, le=MAX_ITERATIONS)] | None = Field(
+        default=None, description=f"up to {MAX_ITERATIONS}, 0 for the usual"
     )
     timeout: float = Field(
         default=DEFAULT_TIMEOUT_S, strict=True, gt=0, le=LONGEST_S, description=f"seconds, up to {LONGEST_S}"

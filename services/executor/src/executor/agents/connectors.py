@@ -13,6 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from executor.agents.capabilities import FILE, Stated, merged, read_models
 from executor.agents.operator_files import ALL_TEAMS, ConnectorFileError, OperatorFile, Teams, allows
 from executor.agents.prices import Price
+from executor.agents.routing import FILE as ROUTING
+from executor.agents.routing import read_routing
 from executor.domain.context.budget import COMPACT_AT, DEFAULT_WINDOW, window_of
 from rota_common.errors import Permanent
 from rota_common.redaction import REDACTED, without_credentials
@@ -123,6 +125,11 @@ class Connectors:
             self._all |= _load(folder, environ, models)
         if unknown := sorted(models.keys() - self._all):
             raise ConnectorFileError(f"{FILE} names {', '.join(unknown)}: expected connectors of {folder}")
+        if default and default not in self._all:
+            raise ConnectorFileError(f"ROTA_CONNECTOR is {default!r}: expected one of {', '.join(sorted(self._all))}")
+        self.routing = read_routing(folder)
+        if unknown := sorted({*self.routing.hints.values()} - self._all.keys()):
+            raise ConnectorFileError(f"hints in {ROUTING} name {', '.join(unknown)}: expected connectors of {folder}")
         if wrong := [each for one in self._all.values() for each in _wrong_fallbacks(one, self._all)]:
             raise ConnectorFileError(
                 f"expected fallbacks to be other connectors that ask a model, got {'; '.join(wrong)}"
@@ -134,8 +141,8 @@ class Connectors:
 
     def choose(self, *wanted: str, team: str) -> Connector:
         """The first one named (the call's, then the agent's), else the default. Raises Permanent, also for one that
-        this team may not use."""
-        connector_id = next((name for name in (*wanted, self._default) if name), "")
+        this team may not use; in place of such a default stands the first that it may use."""
+        connector_id = next((name for name in wanted if name), "") or self._default_of(team)
         if not connector_id:
             raise Permanent(f"no connector is configured: set ROTA_CONNECTOR to one of {self._for(team)}")
         connector = self._all.get(connector_id)
@@ -161,6 +168,17 @@ class Connectors:
     def fallbacks(self, connector: Connector, *, team: str) -> Sequence[Connector]:
         """Those of its fallbacks that this team may use, in their order."""
         return [each for name in connector.fallbacks if allows((each := self._all[name]).teams, team)]
+
+    def is_usable(self, name: str, *, team: str) -> bool:
+        """May this team use it, and can it be asked?"""
+        connector = self._all.get(name)
+        return connector is not None and allows(connector.teams, team) and not connector.problem
+
+    def _default_of(self, team: str) -> str:
+        if not self._default or allows(self._all[self._default].teams, team):
+            return self._default
+        asks = (name for name, one in sorted(self._all.items()) if one.type != REHEARSAL)
+        return next((name for name in asks if self.is_usable(name, team=team)), self._default)
 
     def _for(self, team: str) -> str:
         return ", ".join(each.id for each in self.of(team))

@@ -92,8 +92,9 @@ class Agents:
         self._check_agents()
 
     def check_means(self, connectors: Collection[str], servers: Mapping[str, Teams] | None) -> None:
-        """Raise AgentFileError for a connector of `agent.yml`, or a server of `uses`, that isn't there; `servers` None:
-        they aren't known."""
+        """Raise AgentFileError for a connector of a file, or a server of `uses`, that isn't there; `servers` None: they
+        aren't known."""
+        self._check_connectors(connectors)
         for name, connector in self._platform.system.items():
             if connector not in connectors:
                 known = ", ".join(sorted(connectors))
@@ -107,6 +108,13 @@ class Agents:
                         f"uses.{service} in {where}: there is no MCP server {provider.server} for {_shown(team)}: add "
                         f"{provider.server}.yaml to the folder of ROTA_MCP_DIR, or name the team in it"
                     )
+
+    def _check_connectors(self, known: Collection[str]) -> None:
+        for agent in self._own.values():
+            named = [*filter(None, [agent.connector]), *agent.connector_options.connectors]
+            if unknown := [name for name in named if name not in known]:
+                expected = f"connectors, of {', '.join(sorted(known))}"
+                raise AgentFileError(f"expected agent {agent.id} to name {expected}, got {', '.join(unknown)}")
 
     def _check_agents(self) -> None:
         for where, service, provider, teams in self._providers():
@@ -209,7 +217,7 @@ def parse(agent_id: str, text: str, *, teams: Teams | None = None, environ: Mapp
         Template(prompt),
         connector,
         front.options,
-        front.max_iterations,
+        front.max_iterations if (front.max_iterations or 0) > 0 else None,
         front.tools,
         teams or front.named_teams(agent_id),
         about,

@@ -54,7 +54,8 @@ class CompactConversation:
 
         try:
             mode, payer = run.execution.executor_mode, payer_of(run, agent.id)
-            reply, notes = await self.models.ask(ask, mode, agent.connector, payer=payer)
+            wanted = agent.connector or self.models.routed(run, step.of)[0]
+            reply, notes = await self.models.ask(ask, mode, wanted, payer=payer)
         except Transient:
             if run.failures + 1 < TRIES:
                 raise

@@ -7,6 +7,9 @@ from typing import TypeVar
 
 from executor.agents.connectors import ANY, REHEARSAL, Connector, Connectors
 from executor.agents.prompt_files import Agent
+from executor.agents.routing import Route
+from executor.domain.query_class import query_of
+from executor.domain.run import Run
 from executor.domain.spending import Payer
 from executor.model_port import Model, NoAnswer
 from executor.spending.budget_port import AtCeiling
@@ -16,7 +19,9 @@ from rota_common.errors import Permanent
 from rota_common.redaction import without_credentials
 from rota_common.runtime.logs import logger
 from rota_common.runtime.metrics import CONNECTOR_FALLBACKS
+from rota_contracts.messages.execution import Task
 from rota_contracts.messages.trigger import ExecutorMode
+from rota_contracts.robots.robot import Phase
 
 _log = logger(service="executor")
 
@@ -56,6 +61,18 @@ class Models:
         if wanted not in offered:
             names = ", ".join(offered) or "none of this team's"
             raise Permanent(f"agent {agent.id} may be asked with the connectors {names}, not {wanted!r}")
+
+    def route(self, mode: ExecutorMode, query: str, *, team: str) -> Route | None:
+        """The connector for a query that is left to the default one; None: the default, also where this team can't use
+        the one that the rules choose."""
+        found = self.connectors.routing.route(query) if mode is ExecutorMode.STANDARD else None
+        return found if found and self.connectors.is_usable(found.connector, team=team) else None
+
+    def routed(self, run: Run, subject: Phase | Task | None) -> tuple[str, Sequence[str]]:
+        """The connector for what a person asks a run, with a note; empty for the default."""
+        of = run.execution
+        found = self.route(of.executor_mode, query_of(run, subject), team=of.team_id)
+        return (found.connector, (found.note,)) if found else ("", ())
 
     def choose(self, mode: ExecutorMode, *wanted: str, team: str) -> Connector:
         """The first connector named in `wanted`, or the default. Raises Permanent when this team can't use it."""

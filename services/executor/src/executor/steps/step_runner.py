@@ -64,6 +64,8 @@ from rota_contracts.robots.robot import Phase
 
 PublishAnswerPiece = Callable[[Run, str, int, str], Awaitable[None]]
 """Of a run's task: the number of the piece, and its text, as `PublishPiece` takes them."""
+Asking = AskAgent | RunTurn
+Subject = Phase | Task | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +121,7 @@ class StepRunner:
             case never:
                 assert_never(never)
 
-    async def _ask_model(self, run: Run, step: AskAgent | RunTurn | Compact) -> StepResult:
+    async def _ask_model(self, run: Run, step: Asking | Compact) -> StepResult:
         match step:
             case AskAgent(Phase.INSPIRATION) | RunTurn():
                 return await self._run_turn(self._for_model(run, step), step)
@@ -128,7 +130,7 @@ class StepRunner:
             case Compact():
                 return await self.compact(run, step, self._agent(run, step.of))
 
-    def _for_model(self, run: Run, step: AskAgent | RunTurn) -> Run:
+    def _for_model(self, run: Run, step: Asking) -> Run:
         """Without the lessons of canned answers, unless this step gets one, too: a run may have begun without a model,
         and its agents may have different ones."""
         lessons = run.execution.recalled
@@ -136,10 +138,10 @@ class StepRunner:
             return run
         return run.with_execution(recalled=[lesson for lesson in lessons if not lesson.rehearsed])
 
-    def _rehearses(self, run: Run, subject: Phase | Task, step: AskAgent | RunTurn | None = None) -> bool:
+    def _rehearses(self, run: Run, subject: Phase | Task, step: Asking | None = None) -> bool:
         """Does a canned answer stand in for a model's? An agent that can't be asked at all gets none."""
         try:
-            return self._connector(run, self._agent(run, subject), step).type == REHEARSAL
+            return self._connector(run, self._agent(run, subject), subject, step).type == REHEARSAL
         except Permanent:
             return False
 
@@ -199,11 +201,11 @@ class StepRunner:
 
         return await self._asked(run, step, agent, ask)
 
-    async def _run_turn(self, run: Run, step: AskAgent | RunTurn) -> StepResult:
+    async def _run_turn(self, run: Run, step: Asking) -> StepResult:
         turn = AgentTurn(run, step, agent := self._agent(run, subject_of(step)))
         return await self._asked(run, step, agent, partial(self._ask_turn, run, step, turn))
 
-    async def _ask_turn(self, run: Run, step: AskAgent | RunTurn, turn: AgentTurn, candidate: Candidate) -> StepResult:
+    async def _ask_turn(self, run: Run, step: Asking, turn: AgentTurn, candidate: Candidate) -> StepResult:
         seconds_left = turn.seconds_left - candidate.waited
         if turn.task is not None and seconds_left <= 0:
             return StepResult(TimedOut(turn.task.id, turn.budget))
@@ -236,11 +238,12 @@ class StepRunner:
                 await stream.end(await self.blobs.read(result.outcome.output))
             return result
 
-    async def _asked(self, run: Run, step: AskAgent | RunTurn, agent: Agent, ask: Ask[StepResult]) -> StepResult:
-        """The result of the first candidate that answers, with a note if that is a fallback."""
-        mode, wanted = run.execution.executor_mode, self._wanted(run, agent, step)
-        result, notes = await self.models.ask(ask, mode, *wanted, payer=payer_of(run, agent.id))
-        return replace(result, problems=[*result.problems, *notes]) if notes else result
+    async def _asked(self, run: Run, step: Asking, agent: Agent, ask: Ask[StepResult]) -> StepResult:
+        """The result of the first candidate that answers, with a note if that isn't the usual one."""
+        wanted, why = self._wanted(run, agent, subject_of(step), step)
+        mode = run.execution.executor_mode
+        result, fallback = await self.models.ask(ask, mode, wanted, payer=payer_of(run, agent.id))
+        return replace(result, problems=[*result.problems, *why, *fallback])
 
     async def _with_media(
         self, run: Run, messages: list[Message], connector: Connector, agent: Agent, *step: str | Phase
@@ -270,12 +273,12 @@ class StepRunner:
     def _can(self, run: Run, name: str, capability: str) -> bool:
         """An assistant that can't be asked at all can't do it either."""
         try:
-            return self._connector(run, self.agents.assistant(name, team=run.execution.team_id)).can(capability)
+            return self._connector(run, self.agents.assistant(name, team=run.execution.team_id), None).can(capability)
         except Permanent:
             return False
 
     async def _interpret(
-        self, run: Run, step: AskAgent | RunTurn, reply: ModelReply, tools: Sequence[Tool], left_out: Sequence[str]
+        self, run: Run, step: Asking, reply: ModelReply, tools: Sequence[Tool], left_out: Sequence[str]
     ) -> StepResult:
         texts = LargeTexts(owner_of(run))
         outcome = interpret(run, step, reply, tools, texts)
@@ -286,10 +289,12 @@ class StepRunner:
         problems = [*self.calls.toolset(run).tools.problems(reached), *left_out]
         return StepResult(outcome, kept, tools, problems, reply.call)
 
-    def _connector(self, run: Run, agent: Agent, step: AskAgent | RunTurn | None = None) -> Connector:
-        wanted = self._wanted(run, agent, step)
-        return self.models.choose(run.execution.executor_mode, *wanted, team=run.execution.team_id)
+    def _connector(self, run: Run, agent: Agent, subject: Subject, step: Asking | None = None) -> Connector:
+        wanted, _ = self._wanted(run, agent, subject, step)
+        return self.models.choose(run.execution.executor_mode, wanted, team=run.execution.team_id)
 
-    def _wanted(self, run: Run, agent: Agent, step: AskAgent | RunTurn | None) -> tuple[str, str]:
-        """The names of its connector: as hooks have chosen, then as its file says."""
-        return (self.hooks.model(run, step) if self.hooks and step else ""), agent.connector
+    def _wanted(self, run: Run, agent: Agent, subject: Subject, step: Asking | None) -> tuple[str, Sequence[str]]:
+        """The name of its connector: as hooks have chosen, else as its file says, else by the rules for queries, with a
+        note. `subject` None: a task of this agent."""
+        named = (self.hooks.model(run, step) if self.hooks and step else "") or agent.connector
+        return (named, ()) if named else self.models.routed(run, subject)

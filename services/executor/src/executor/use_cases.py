@@ -8,6 +8,7 @@ from functools import partial
 from typing import Self
 from uuid import uuid4
 
+from executor.abort_calls import AbortCalls
 from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agents
 from executor.agents.team_ceilings import TeamCeilings
@@ -80,6 +81,7 @@ class UseCases:
     remove: RemoveRuns
     heartbeat: Heartbeat
     call_agents: CallAgents
+    abort_calls: AbortCalls
     read: ReadExecutions
     permission: DecidePermission
     quarantine: ReadQuarantine
@@ -199,6 +201,7 @@ class UseCases:
                 observe_piece=partial(publish.observe, ANSWER_PIECE),
                 known_secrets=adapters.known_secrets,
             ),
+            abort_calls=AbortCalls(calls=adapters.calls),
             read=ReadExecutions(runs=runs),
             permission=DecidePermission(runs=runs, clock=clock),
             quarantine=ReadQuarantine(runs=runs, blobs=adapters.blobs),

@@ -16,6 +16,7 @@ from trigger_gateway.http import (
     attachments,
     audit,
     callbacks,
+    calls,
     clock,
     contracts,
     control,
@@ -51,7 +52,7 @@ ROUTERS = (
     webhooks.router,
     *(teams.admin, teams.team_keys, secrets.router, secrets.admin, members.router),
     *(sources.router, robots.router, files.router, lessons.router),
-    *(agents.router, agent_calls.router, mcp.router),
+    *(agents.router, agent_calls.router, calls.router, mcp.router),
     *(
         runs.router,
         events.router,

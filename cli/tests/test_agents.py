@@ -109,3 +109,20 @@ def test_a_call_without_an_answer_says_why(gateway: Gateway, command: Command) -
         assert (code, why in err) == (1, True), err
     code, _, err = command("agents", "call", "yao.keeper", "Count.", "--metadata", "[1]")
     assert (code, "expected a JSON object in --metadata" in err) == (1, True)
+
+
+def test_calls_under_way_are_listed_and_aborted(gateway: Gateway, command: Command) -> None:  # EX-80
+    call = {"id": "c1", "agent_id": "yao.keeper", "chat_id": "chat", "began_at": "2026-03-02T09:00:00Z"}
+    gateway.responses["/calls"] = {"calls": [call]}
+    code, out, _ = command("agents", "calls", "--chat", "chat")
+    assert (code, out.splitlines()[1].split()[:4]) == (0, ["c1", "yao.keeper", "-", "chat"])
+    assert dict(gateway.requests[-1].url.params) == {"chat_id": "chat"}
+    gateway.responses["/calls"] = {"calls": []}
+    assert command("agents", "calls")[1] == "No call of an agent is under way.\n"
+    gateway.responses["/calls/c1"] = {"aborted": ["c1"]}
+    assert command("agents", "abort", "c1")[:2] == (0, "Aborted: c1.\n")
+    gateway.responses["/calls"] = {"aborted": []}
+    assert command("agents", "abort", "--chat", "chat")[:2] == (0, "No call in chat chat is under way.\n")
+    assert gateway.requests[-1].method == "DELETE"
+    code, _, problem = command("agents", "abort")
+    assert (code, "expected the id of a call, or --chat" in problem) == (1, True)

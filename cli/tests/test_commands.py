@@ -170,6 +170,7 @@ def test_all_commands_are_there() -> None:
         *("approvals", "approvals show", "approvals approve", "approvals deny", "approvals decide"),
         *("files ls", "files cat", "files put", "files rm"),
         *("lessons list", "lessons forget", "agents list", "agents call", "connectors list", "connectors test"),
+        *("agents calls", "agents abort"),
         *("nats-config", "feed-clients add", "feed-clients list", "feed-clients remove", "feed-clients rewind"),
         "feed-clients reload",
     }

@@ -10,7 +10,9 @@ from executor.adapters.in_memory import InMemoryCalls
 from executor.adapters.mongo_calls import MongoCalls
 from executor.ports import Calls
 from rota_common.stores.mongo import Mongo
-from rota_contracts.messages.agent import AgentReply
+from rota_contracts.messages.agent import AgentReply, CallAgent
+from rota_contracts.messages.trigger import Message
+from rota_contracts.model import ALL
 
 MINUTE, ENDED = timedelta(minutes=1), timedelta(0)
 
@@ -83,3 +85,44 @@ async def test_of_many_answers_at_once_all_get_the_same(calls: Calls) -> None:
     answers = [AgentReply(agent_id="a", content=str(number)) for number in range(10)]
     kept = await asyncio.gather(*(calls.remember("c1", answer) for answer in answers))
     assert len({answer.content for answer in kept}) == 1
+
+
+def a_call(call_id: str, chat_id: str = "$chat", team: str = "acme", member: str = ALL) -> CallAgent:
+    of = {"call_id": call_id, "team_id": team, "member_id": member, "assistant_id": "$keeper", "chat_id": chat_id}
+    return CallAgent.model_validate(of | {"messages": [Message(content="Go.")]})
+
+
+async def begun(calls: Calls, *made: CallAgent, lease: timedelta = MINUTE) -> None:
+    for call in made:
+        await calls.claim(call.call_id, team=call.team_id, owner="first", lease=lease, shown=call)
+
+
+async def test_a_team_sees_its_calls_until_they_have_their_answer_or_their_claim_ends(calls: Calls) -> None:  # EX-80
+    await begun(calls, a_call("c1", member="m1"), a_call("c2", chat_id="other"), a_call("c3", team="globex"))
+    await begun(calls, a_call("c4"), lease=ENDED)
+    await calls.claim("c5", team="acme", owner="first", lease=MINUTE)  # a judge's
+    first, second = reversed(await calls.under_way("acme"))
+    assert (first.id, first.agent_id, first.member_id, first.chat_id) == ("c1", "$keeper", "m1", "$chat")
+    assert (second.id, second.member_id, second.began_at >= first.began_at) == ("c2", None, True)
+    assert [call.id for call in await calls.under_way("acme", chat_id="other")] == ["c2"]
+    await begun(calls, a_call("c4"))  # by the next replica
+    assert len(await calls.under_way("acme")) == 3
+    await calls.remember("c1", AgentReply(agent_id="$keeper"))
+    await calls.release("c2", owner="first")
+    assert [call.id for call in await calls.under_way("acme")] == ["c4"]
+
+
+async def test_an_aborted_call_has_a_reply_that_says_so_and_its_claim_is_lost(calls: Calls) -> None:  # EX-80
+    await begun(calls, a_call("c1"), a_call("c2"))
+    second, first = await calls.under_way("acme")
+    assert await calls.abort(first, team="globex") is False
+    assert await calls.renew("c1", owner="first", lease=MINUTE) is True
+    assert await calls.abort(first, team="acme") is True
+    assert await calls.renew("c1", owner="first", lease=MINUTE) is False
+    aborted = AgentReply(agent_id="$keeper", error="the call was aborted")
+    assert await calls.remember("c1", AgentReply(agent_id="$keeper", content="late")) == aborted
+    assert await calls.abort(first, team="acme") is False
+    assert await calls.under_way("acme") == [second]
+    answer = await calls.remember("c2", AgentReply(agent_id="$keeper", content="done"))
+    assert await calls.abort(second, team="acme") is False
+    assert await calls.remember("c2", aborted) == answer

@@ -66,7 +66,7 @@ COMMANDS = {
     "attachments": ("attachments", "List and store files that results can attach, and download them."),
     "files": ("files", "List, show, write and remove the files of a robot."),
     "lessons": ("lessons", "List what a robot has learnt of its runs, and forget it."),
-    "agents": ("agents", "List the agents that the team may use, and ask one."),
+    "agents": ("agents", "List the agents that the team may use, ask one, and see or abort the calls under way."),
     "connectors": (
         "connectors",
         "List the connectors that the team may use and what the model of each can, or test one.",

@@ -185,6 +185,8 @@ CHECK_ROBOT     = question("check_robot",     robot_check.CheckRobot,   robot_ch
 LIST_PROVIDERS  = question("list_providers",  provider.ListProviders,   provider.ProviderList,   to="executor", asked_by="trigger-gateway")
 TEST_CONNECTOR  = question("test_connector",  provider.TryConnector,    provider.TryConnectorReply, to="executor", asked_by="trigger-gateway", timeout=provider.TEST_TIMEOUT_S)
 LIST_AGENTS     = question("list_agents",     provider.ListAgents,      provider.AgentList,      to="executor", asked_by="trigger-gateway")
+LIST_CALLS      = question("list_calls",      agent.ListCalls,          agent.CallList,          to="executor", asked_by="trigger-gateway")
+ABORT_CALLS     = question("abort_calls",     agent.AbortCalls,         agent.AbortedCalls,      to="executor", asked_by="trigger-gateway")
 READ_SPEND      = question("read_spend",      spend.ReadSpend,        spend.SpendReply,         to="executor", asked_by="trigger-gateway", timeout=30)
 CONTROL         = question("control",         control.Control,          control.ControlReply,         to="executor",  asked_by="trigger-gateway")
 INTERVENE       = question("intervene",       control.Intervene,        control.InterveneReply,         to="executor",  asked_by="trigger-gateway")

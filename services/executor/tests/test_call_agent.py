@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from services.executor.tests.fixtures import new_run
 
+from executor.abort_calls import AbortCalls
 from executor.adapters.in_memory import InMemoryCalls
 from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.adapters.rehearsal_model import RehearsalModel
@@ -25,7 +26,8 @@ from executor.steps.step_runner import Models
 from rota_common.bus.rpc import StillWorking
 from rota_common.errors import Permanent, Transient
 from rota_common.testing.samples import MEMBER, TEAM, SetClock, a_robot
-from rota_contracts.messages.agent import AgentReply, AnswerPieceV1, CallAgent
+from rota_contracts.messages.agent import AbortCalls as Abortion
+from rota_contracts.messages.agent import AgentReply, AnswerPieceV1, CallAgent, ListCalls
 from rota_contracts.messages.trigger import Message
 from rota_contracts.robots.robot import Robot
 
@@ -39,12 +41,16 @@ class SlowModel:
         self.prompts: list[Prompt] = []
         self.reached, self.go = asyncio.Event(), asyncio.Event()
         self.fail: Exception | None = None
-        self.text = ""
+        self.text, self.cancelled = "", False
 
     async def complete(self, prompt: Prompt) -> ModelReply:
         self.prompts.append(prompt)
         self.reached.set()
-        await self.go.wait()
+        try:
+            await self.go.wait()
+        except asyncio.CancelledError:
+            self.cancelled = True
+            raise
         if self.fail is not None:
             raise self.fail
         return ModelReply(text=self.text or f'{{"answer": {len(self.prompts)}}}')
@@ -55,9 +61,10 @@ class WatchedCalls(InMemoryCalls):
         super().__init__()
         self.renewed = asyncio.Event()
 
-    async def renew(self, call_id: str, *, owner: str, lease: timedelta) -> None:
-        await super().renew(call_id, owner=owner, lease=lease)
+    async def renew(self, call_id: str, *, owner: str, lease: timedelta) -> bool:
+        held = await super().renew(call_id, owner=owner, lease=lease)
         self.renewed.set()
+        return held
 
 
 class Replicas:
@@ -321,3 +328,32 @@ async def test_a_question_that_its_model_finds_too_long_is_asked_again_with_less
     monstrous = await world.replica()(a_call(call_id="c2", messages=[Message(content="日" * 900_000)] * 3))
     assert monstrous.content == "Learnt."
     assert len(world.model.prompts) <= MAX_OVERFLOWS + 1
+
+
+async def test_an_aborted_call_is_cancelled_and_its_callers_hear_of_it_at_every_replica(world: Replicas) -> None:
+    # EX-80
+    first, second = world.replica("first", lease=0.01), world.replica("second", lease=0.01)
+    asked, waiting = a_call(chat_id="chat"), a_call(chat_id="chat")
+    callers = [asyncio.create_task(replica(call)) for replica, call in ((first, asked), (second, waiting))]
+    await world.model.reached.wait()
+    abort = AbortCalls(calls=world.calls)
+    (listed,) = (await abort.under_way(ListCalls(team_id=TEAM))).calls
+    assert (listed.id, listed.agent_id, listed.member_id, listed.chat_id) == ("c1", "rota.learning", MEMBER, "chat")
+    others = Abortion(team_id="globex", call_id="c1"), Abortion(team_id=TEAM, call_id="c2")
+    assert [(await abort(each)).aborted for each in others] == [[], []]
+    assert (await abort(Abortion(team_id=TEAM, chat_id="chat"))).aborted == ["c1"]
+    replies = await asyncio.gather(*callers)
+    assert {reply.error for reply in replies} == {"the call was aborted"}
+    assert (await first(asked)).error == "the call was aborted"  # a repeat
+    assert (len(world.model.prompts), world.model.cancelled) == (1, True)
+    assert (await abort.under_way(ListCalls(team_id=TEAM))).calls == []
+
+
+async def test_calls_in_the_course_of_a_run_are_not_listed(world: Replicas) -> None:
+    caller = asyncio.create_task(world.replica()(a_call(execution_id="e1")))
+    await world.model.reached.wait()
+    abort = AbortCalls(calls=world.calls)
+    assert (await abort.under_way(ListCalls(team_id=TEAM))).calls == []
+    assert (await abort(Abortion(team_id=TEAM, call_id="c1"))).aborted == []
+    world.model.go.set()
+    assert (await caller).error == ""

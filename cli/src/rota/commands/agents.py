@@ -12,13 +12,17 @@ from rota.errors import CliError
 from rota.output import JsonFlag, excerpt, say, say_json, table
 from rota.running import with_api
 from rota.selection import parameters
-from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S
+from rota.timestamps import utc_time
+from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S, AbortedCalls, CallList, CallUnderWay
 from rota_contracts.messages.provider import AgentCard, AgentList
 
 EXCERPT = 80
+CALL_COLUMNS = ("CALL", "AGENT", "ROBOT", "CHAT", "BEGAN (UTC)")
 COLUMNS = ("ID", "NAME", "CONNECTOR", "MODES", "TAGS", "DESCRIPTION")
 
-app = typer.Typer(help="List the agents that the team may use, and ask one.", no_args_is_help=True)
+app = typer.Typer(
+    help="List the agents that the team may use, ask one, and see or abort the calls under way.", no_args_is_help=True
+)
 
 
 @app.command("list", epilog="Example: `rota agents list --tags Data`")
@@ -60,6 +64,40 @@ def call_agent(
         raise CliError(f"agent {agent} has no answer: {answer['error']}")
 
 
+@app.command("calls", epilog="Example: `rota agents calls`")
+def list_calls(
+    chat: Annotated[str, typer.Option(metavar="ID", help="Only those of this chat.")] = "", json: JsonFlag = False
+) -> None:
+    """List the calls of agents that are under way."""
+    found = with_api(lambda api: api.of_team("GET", "/calls", params=parameters(chat_id=chat)))
+    if json:
+        say_json(found)
+        return
+    calls = CallList.model_validate(found).calls
+    if calls:
+        table(CALL_COLUMNS, map(_call_row, calls))
+    else:
+        say("No call of an agent is under way.")
+
+
+@app.command("abort", epilog="Example: `rota agents abort a1b2c3`")
+def abort_calls(
+    call: Annotated[str, typer.Argument(help="The call's id, as in `rota agents calls`.")] = "",
+    chat: Annotated[str, typer.Option(metavar="ID", help="All of this chat.")] = "",
+    json: JsonFlag = False,
+) -> None:
+    """Abort a call of an agent, or all of a chat: the caller gets an error, and the model's call is cancelled."""
+    if bool(call) == bool(chat):
+        raise CliError("expected the id of a call, or --chat with that of a chat", hint="see `rota agents calls`")
+    path = f"/calls/{quote(call, safe='')}" if call else "/calls"
+    done = with_api(lambda api: api.of_team("DELETE", path, params=parameters(chat_id=chat)))
+    if json:
+        say_json(done)
+        return
+    ids = AbortedCalls.model_validate(done).aborted
+    say(f"Aborted: {', '.join(ids)}." if ids else f"No call in chat {chat} is under way.")
+
+
 async def _answer(api: Api, agent: str, body: Json, *, shown: bool) -> Json:
     """The whole answer, whose pieces are printed as they come."""
     printed = ""
@@ -96,6 +134,10 @@ def _object(text: str) -> Json:
     if not isinstance(value, dict):
         raise CliError("expected a JSON object in --metadata", hint='like --metadata \'{"source": "job"}\'')
     return value
+
+
+def _call_row(call: CallUnderWay) -> tuple[object, ...]:
+    return call.id, call.agent_id, call.member_id or "-", call.chat_id or "-", utc_time(call.began_at)
 
 
 def _row(agent: AgentCard) -> tuple[object, ...]:

@@ -1,13 +1,16 @@
 """Calls of agents by request and reply: the executor owns their keys, costs and limits."""
 
-from pydantic import Field
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
 
 from rota_contracts.messages.trigger import Message
 from rota_contracts.messages.usage import ModelCall
-from rota_contracts.model import Json, Name, Part, Payload
+from rota_contracts.model import Instant, Json, Name, Part, Payload
 
 DEFAULT_TIMEOUT_S = 600
 LONGEST_S = 3600
+CALLS_LISTED = 1000
 
 
 class CallAgent(Part):
@@ -39,6 +42,50 @@ class AgentReply(Part):
     model: str = ""
     call: ModelCall | None = Field(default=None, description="what the model's call took")
     rehearsed: bool = Field(default=False, description="a canned answer: no model was asked")
+
+
+class CallUnderWay(Part):
+    """A call of an agent whose answer isn't there yet. `member_id`: the robot in whose name it was made, if any."""
+
+    id: str
+    agent_id: str
+    member_id: str | None = None
+    chat_id: str = ""
+    began_at: Instant
+    status: Literal["running"] = "running"
+
+
+class ListCalls(Part):
+    """The team's calls of agents under way, of all chats or of this one."""
+
+    team_id: Name
+    chat_id: str | None = None
+
+
+class CallList(Part):
+    """The newest first, at most CALLS_LISTED."""
+
+    calls: list[CallUnderWay] = []
+
+
+class AbortCalls(Part):
+    """Abort calls of the team that are under way: this one, or all of this chat. Their callers get an error."""
+
+    team_id: Name
+    call_id: str | None = None
+    chat_id: str | None = None
+
+    @model_validator(mode="after")
+    def _names_one(self) -> Self:
+        if (self.call_id is None) == (self.chat_id is None):
+            raise ValueError("expected either call_id or chat_id")
+        return self
+
+
+class AbortedCalls(Part):
+    """The ids of those that were still under way, at most CALLS_LISTED."""
+
+    aborted: list[str] = []
 
 
 class AnswerPieceV1(Payload):

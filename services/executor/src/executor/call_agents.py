@@ -6,19 +6,16 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
-from typing import Any
 
 from executor.agents.connectors import REHEARSAL, Connector
-from executor.agents.facts import facts
-from executor.agents.prompt_files import Agent, Agents
-from executor.agents.prompts import DEFAULT_LOCALE, locale_of, system
+from executor.agents.prompt_files import Agents
+from executor.call_context import facts_of, may_call, mode_of, payer_of_call, system_of
 from executor.domain.answers.forms import echoes, in_form, without_echoes
 from executor.domain.answers.understand import understand
 from executor.domain.conversation.chat import ModelReply
 from executor.domain.planning.answer import LENGTH_LIMIT
 from executor.domain.query_class import last_words
 from executor.domain.run import CEILING, Run, Signal
-from executor.domain.spending import Payer, payer_of
 from executor.model_port import Model, Prompt
 from executor.ports import Calls, Runs
 from executor.runs.worker import RENEWALS
@@ -33,9 +30,8 @@ from rota_common.errors import Permanent, Transient
 from rota_common.json_text import extract_json
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.agent import AgentReply, AnswerPieceV1, CallAgent
-from rota_contracts.messages.trigger import ExecutorMode, Message
-from rota_contracts.robots.ceilings import Ceilings
-from rota_contracts.robots.robot import Robot, platform_name
+from rota_contracts.messages.trigger import ExecutorMode
+from rota_contracts.robots.robot import Robot
 
 POLL_S = 0.3
 """How often to look for the reply that another replica is working on."""
@@ -45,21 +41,6 @@ FIRST_SHARE = 0.5
 
 CEILING_AGAIN_S = 60.0
 """Before a call is made again that had no room below a ceiling."""
-
-UNKNOWN_ROBOT = {
-    "role": "a member of the team",
-    "duties": "- as you are told",
-    "rules": "",
-    "system_prompt": "",
-    "agents": "",
-    "tools": "",
-    "processes": "",
-    "clock": "",
-}
-"""Fills an agent's prompt when there is no robot to take it from."""
-
-PLATFORM = "rota."
-KINDS = ("validation", "learning", "dedup")
 
 FindRobot = Callable[[str, str], Awaitable[Robot | None]]
 
@@ -140,34 +121,44 @@ class CallAgents:
             if isinstance(known, AgentReply):
                 return known
             if known:
-                return await self._claimed_reply(request)
+                if (reply := await self._claimed_reply(request)) is not None:
+                    return reply
+                continue
             if self.clock() >= give_up:
                 waited = f"for more than {request.timeout:g} s"
                 raise StillWorking(f"another replica works on call {request.call_id} {waited}")
             await asyncio.sleep(POLL_S)
 
     async def _claim(self, request: CallAgent) -> AgentReply | bool:
-        lease = self.lease
-        return await self.calls.claim(request.call_id, team=request.team_id, owner=lease.owner, lease=lease.claim)
+        lease, shown = self.lease, None if request.execution_id else request
+        return await self.calls.claim(
+            request.call_id, team=request.team_id, owner=lease.owner, lease=lease.claim, shown=shown
+        )
 
-    async def _claimed_reply(self, request: CallAgent) -> AgentReply:
-        """Ask the model and store its reply, while the claim is renewed."""
-        renewing = asyncio.create_task(self._renew(request.call_id))
+    async def _claimed_reply(self, request: CallAgent) -> AgentReply | None:
+        """Ask the model and store its reply, while the claim is renewed. None: the claim isn't this replica's any more,
+        or the call was aborted; its model's call is cancelled."""
+        asking = asyncio.create_task(self._reply(request))
+        holding = asyncio.create_task(self._hold(request.call_id))
         try:
-            return await self.calls.remember(request.call_id, await self._reply(request))
+            await asyncio.wait([asking, holding], return_when=asyncio.FIRST_COMPLETED)
+            return await self.calls.remember(request.call_id, asking.result()) if asking.done() else None
         except BaseException:
             with contextlib.suppress(Exception):  # the claim ends anyway, only later
                 await self.calls.release(request.call_id, owner=self.lease.owner)
             raise
         finally:
-            renewing.cancel()
+            asking.cancel()
+            holding.cancel()
+            await asyncio.gather(asking, holding, return_exceptions=True)
 
-    async def _renew(self, call_id: str) -> None:
-        """Renew the claim until cancelled."""
-        while True:
+    async def _hold(self, call_id: str) -> None:
+        """Renew the claim until it is lost, or the call has its reply: then it was aborted."""
+        held = True
+        while held:
             await asyncio.sleep(self.lease.lease / RENEWALS)
             with contextlib.suppress(Exception):  # a lost claim costs a second call of the model, and no reply
-                await self.calls.renew(call_id, owner=self.lease.owner, lease=self.lease.claim)
+                held = await self.calls.renew(call_id, owner=self.lease.owner, lease=self.lease.claim)
 
     async def _reply(self, request: CallAgent) -> AgentReply:
         run = await self._run(request)
@@ -209,8 +200,8 @@ class CallAgents:
         if agent is None:
             raise Permanent(f"there is no agent {agent_id}: `rota agents list` shows those that there are")
         self.models.check_offered(agent, request.model or "", team=request.team_id)
-        messages = [_system(request, agent, robot, run), *request.messages]
-        known = _facts(request, run) if run else {"words": request.messages[-1].text()}
+        messages = [system_of(request, agent, robot, run), *request.messages]
+        known = facts_of(request, run) if run else {"words": request.messages[-1].text()}
         form = request.form if self.agents.is_built_in(agent) else None
 
         async def ask(candidate: Candidate) -> tuple[ModelReply, str, Connector]:
@@ -219,9 +210,9 @@ class CallAgents:
             prompt = Prompt(messages, connector, seconds, request.call_id, agent.options, known, schema=form)
             return *await self._streamed(request, candidate.model, prompt), connector
 
-        mode = _mode(run, robot)
+        mode = mode_of(run, robot)
         wanted = request.model or agent.connector or self._routed(request, mode)
-        (reply, text, connector), _ = await self.models.ask(ask, mode, wanted, payer=_payer(request, run, robot))
+        (reply, text, connector), _ = await self.models.ask(ask, mode, wanted, payer=payer_of_call(request, run, robot))
         if len(text) > LENGTH_LIMIT:
             long = f"expected at most {LENGTH_LIMIT} characters of agent {agent_id}, got {len(text)}"
             return AgentReply(agent_id=agent_id, error=long, call=reply.call)
@@ -257,41 +248,3 @@ class CallAgents:
         if run is None or (run.execution.team_id, run.execution.member_id) != (request.team_id, request.member_id):
             return None
         return run
-
-
-def may_call(robot: Robot, agent_id: str) -> bool:
-    """Its assistants, the agents of its phases, and those of the platform."""
-    phases = {robot.phase_agent(name) for name in robot.robot_config.resources.phases}
-    wanted = platform_name(agent_id)
-    return wanted.startswith(PLATFORM) or wanted in {*robot.allowed_agents(), *phases}
-
-
-def _payer(request: CallAgent, run: Run | None, robot: Robot | None) -> Payer:
-    if run is not None:
-        return payer_of(run, request.assistant_id)
-    own = robot.robot_config.ceilings if robot else Ceilings()
-    return Payer(request.team_id, request.member_id, request.assistant_id, own=own)
-
-
-def _mode(run: Run | None, robot: Robot | None) -> ExecutorMode:
-    if run is not None:
-        return run.execution.executor_mode
-    return robot.robot_config.executor.mode if robot else ExecutorMode.STANDARD
-
-
-def _system(request: CallAgent, agent: Agent, robot: Robot | None, run: Run | None) -> Message:
-    if robot is None:
-        values = UNKNOWN_ROBOT | {"agent": request.assistant_id, "locale": request.locale or DEFAULT_LOCALE}
-        return Message(role="system", content=agent.system_prompt(values))
-    of_run = locale_of(run.execution.trigger, robot) if run else robot.robot_config.default_locale
-    locale = request.locale or of_run or DEFAULT_LOCALE
-    return system(agent, request.assistant_id, robot, locale=locale, minimal=True)
-
-
-def _facts(request: CallAgent, run: Run) -> dict[str, Any]:
-    """`kind` is the robot's use of this agent, whatever its name."""
-    used_for = (kind for kind in KINDS if request.assistant_id == run.robot.phase_agent(kind))
-    kind = next(used_for, request.assistant_id.removeprefix("rota."))
-    given = {name: request.metadata.get(name, []) for name in ("history", "under_way")} if kind == "dedup" else {}
-    check = {"check": request.metadata["check"]} if "check" in request.metadata else {}
-    return facts(run, kind) | given | check

@@ -33,6 +33,8 @@ def build_handlers(use: UseCases, *, slots: int) -> Router:
     router.answer(catalog.READ_QUARANTINED, use.quarantine.one)
     router.answer(catalog.DECIDE_QUARANTINED, use.decide_quarantined)
     router.answer(catalog.CALL_AGENT, use.call_agents)
+    router.answer(catalog.LIST_CALLS, use.abort_calls.under_way)
+    router.answer(catalog.ABORT_CALLS, use.abort_calls)
     router.answer(catalog.READ_EXECUTION, use.read.one)
     router.answer(catalog.LIST_EXECUTIONS, use.read.page)
     router.answer(catalog.CHECK_SLOTS, use.read.slots)

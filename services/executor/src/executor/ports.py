@@ -18,7 +18,7 @@ from rota_common.page_cursor import PageCursor
 from rota_common.spans.export_spans import Receiver
 from rota_common.stores.blobs import Owner
 from rota_common.stores.team_documents import TeamDocuments
-from rota_contracts.messages.agent import AgentReply
+from rota_contracts.messages.agent import AgentReply, CallAgent, CallUnderWay
 from rota_contracts.messages.execution import ExecutionPage, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
@@ -209,13 +209,15 @@ class Calls(Protocol):
 
     Claims end by the store's own clock."""
 
-    async def claim(self, call_id: str, *, team: str, owner: str, lease: timedelta) -> AgentReply | bool:
+    async def claim(
+        self, call_id: str, *, team: str, owner: str, lease: timedelta, shown: CallAgent | None = None
+    ) -> AgentReply | bool:
         """The reply, if there is one. Otherwise True if the call is `owner`'s for `lease`, and False while another
-        claim is alive, be it the owner's own."""
+        claim is alive, be it the owner's own. `shown`: the call, if its team is to see and abort it."""
         ...
 
-    async def renew(self, call_id: str, *, owner: str, lease: timedelta) -> None:
-        """Prolong the claim, if it is still this owner's."""
+    async def renew(self, call_id: str, *, owner: str, lease: timedelta) -> bool:
+        """Prolong the claim. False if it isn't this owner's any more, or the call has its reply."""
         ...
 
     async def release(self, call_id: str, *, owner: str) -> None:
@@ -224,6 +226,15 @@ class Calls(Protocol):
 
     async def remember(self, call_id: str, answer: AgentReply) -> AgentReply:
         """Store the reply and return it; if there is one already, return that."""
+        ...
+
+    async def under_way(self, team: str, *, chat_id: str | None = None) -> Sequence[CallUnderWay]:
+        """The calls with a claim that is alive, of those that the team is to see; the newest first, CALLS_LISTED at
+        most."""
+        ...
+
+    async def abort(self, call: CallUnderWay, *, team: str) -> bool:
+        """Give the call a reply that says so, unless it has one; False if it has, or isn't under way."""
         ...
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Self
 from uuid import uuid4
 
+from executor.abort_calls import AbortCalls
 from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agents
 from executor.agents.team_ceilings import TeamCeilings
@@ -81,6 +82,7 @@ class UseCases:
     remove: RemoveRuns
     heartbeat: Heartbeat
     call_agents: CallAgents
+    abort_calls: AbortCalls
     read: ReadExecutions
     permission: DecidePermission
     quarantine: ReadQuarantine
@@ -202,6 +204,7 @@ class UseCases:
             remove=RemoveRuns(runs=runs, blobs=adapters.blobs, clock=clock, keep=timedelta(days=settings.keep_days)),
             heartbeat=Heartbeat(publish=publish, clock=clock, executor_id=owner, capacity=settings.capacity),
             call_agents=call_agents,
+            abort_calls=AbortCalls(calls=adapters.calls),
             read=ReadExecutions(runs=runs),
             permission=DecidePermission(runs=runs, clock=clock),
             quarantine=ReadQuarantine(runs=runs, blobs=adapters.blobs),

@@ -12,8 +12,10 @@ from rota_common.errors import Transient
 from rota_common.runtime.traces import run_span
 from rota_common.testing.in_memory_bus import InMemoryBus
 from rota_contracts.catalog import (
+    ABORT_CALLS,
     CHECK_ROBOT,
     LIST_AGENTS,
+    LIST_CALLS,
     LIST_EXECUTIONS,
     LIST_PROVIDERS,
     READ_DELIVERY,
@@ -23,6 +25,7 @@ from rota_contracts.catalog import (
     READ_TRAIL,
     TEST_CONNECTOR,
 )
+from rota_contracts.messages.agent import AbortCalls, AbortedCalls, CallList, CallUnderWay, ListCalls
 from rota_contracts.messages.delivery import (
     AttemptDetail,
     ChannelResult,
@@ -250,6 +253,40 @@ async def test_members_test_a_connector_and_it_is_audited(acme: Gateway) -> None
     assert [(each.team_id, each.connector) for each in asked] == [("acme", "mine"), ("acme", "gpt")]
     entries = (await acme.call("GET", "/v1/teams/acme/audit")).json()["entries"]
     assert [each["on"] for each in entries if each["action"] == "test_connector"] == [{"connector": "mine"}]
+
+
+async def test_calls_under_way_are_listed_to_viewers_and_aborted_by_members(acme: Gateway) -> None:  # EX-80
+    asked: list[ListCalls | AbortCalls] = []
+    there = CallUnderWay(id="c1", agent_id="yao.keeper", chat_id="chat", began_at=now())
+
+    async def listed(question: ListCalls) -> CallList:
+        asked.append(question)
+        return CallList(calls=[there])
+
+    async def aborted(question: AbortCalls) -> AbortedCalls:
+        asked.append(question)
+        return AbortedCalls(aborted=["c1"] if question.call_id == "c1" else [])
+
+    acme.bus.answer(LIST_CALLS, listed)
+    acme.bus.answer(ABORT_CALLS, aborted)
+    path, viewer, member = "/v1/teams/acme/calls", await acme.make_key("viewer"), await acme.make_key("member")
+    found = (await acme.call("GET", f"{path}?chat_id=chat", key=viewer)).json()["calls"]
+    assert found == [there.model_dump(mode="json")]
+    assert error_of(await acme.call("DELETE", f"{path}/c1", key=viewer)) == (403, "role_too_low")
+    assert error_of(await acme.call("DELETE", f"{path}?chat_id=chat", key=viewer)) == (403, "role_too_low")
+    assert (await acme.call("DELETE", f"{path}/c1", key=member)).json() == {"aborted": ["c1"]}
+    assert error_of(await acme.call("DELETE", f"{path}/c2", key=member)) == (404, "call_not_found")
+    assert (await acme.call("DELETE", f"{path}?chat_id=chat", key=member)).json() == {"aborted": []}
+    assert (await acme.call("DELETE", path, key=member)).status_code == 422
+    assert asked == [
+        ListCalls(team_id="acme", chat_id="chat"),
+        AbortCalls(team_id="acme", call_id="c1"),
+        AbortCalls(team_id="acme", call_id="c2"),
+        AbortCalls(team_id="acme", chat_id="chat"),
+    ]
+    entries = (await acme.call("GET", "/v1/teams/acme/audit")).json()["entries"]
+    assert {"call_id": "c1"} in [each["on"] for each in entries if each["action"] == "abort_call"]
+    assert [each["action"] for each in entries if each["action"] == "abort_calls"]
 
 
 @pytest.fixture

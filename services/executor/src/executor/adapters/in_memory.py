@@ -9,6 +9,7 @@ from executor.adapters.in_memory_budget import ConnectorPrices, InMemoryBudget
 from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.adapters.rehearsal_model import RehearsalModel
+from executor.domain.calls_under_way import aborted, call_under_way
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.file_ports import Page, Picture
 from executor.model_port import Prompt
@@ -18,7 +19,7 @@ from rota_common.errors import Permanent, Transient
 from rota_common.stores.blobs import Owner, text_of
 from rota_common.testing import in_memory_stores
 from rota_common.testing.in_memory_stores import InMemoryAttachments, InMemoryTeamDocuments
-from rota_contracts.messages.agent import AgentReply
+from rota_contracts.messages.agent import CALLS_LISTED, AgentReply, CallAgent, CallUnderWay
 from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.process import ProcessCall
@@ -56,26 +57,49 @@ class InMemoryCalls:
     def __init__(self, *, clock: Clock = now) -> None:
         self._answers: dict[str, AgentReply] = {}
         self._claims: dict[str, tuple[str, datetime]] = {}
+        self._shown: dict[str, tuple[str, CallUnderWay]] = {}
         self.clock = clock
 
-    async def claim(self, call_id: str, *, team: str, owner: str, lease: timedelta) -> AgentReply | bool:
+    async def claim(
+        self, call_id: str, *, team: str, owner: str, lease: timedelta, shown: CallAgent | None = None
+    ) -> AgentReply | bool:
         if call_id in self._answers:
             return self._answers[call_id]
         if call_id in self._claims and self._claims[call_id][1] > self.clock():
             return False
         self._claims[call_id] = owner, self.clock() + lease
+        if shown is not None:
+            self._shown.setdefault(call_id, (team, call_under_way(shown, self.clock())))
         return True
 
-    async def renew(self, call_id: str, *, owner: str, lease: timedelta) -> None:
-        if call_id in self._claims and self._claims[call_id][0] == owner:
-            self._claims[call_id] = owner, self.clock() + lease
+    async def renew(self, call_id: str, *, owner: str, lease: timedelta) -> bool:
+        if call_id in self._answers or self._claims.get(call_id, ("",))[0] != owner:
+            return False
+        self._claims[call_id] = owner, self.clock() + lease
+        return True
 
     async def release(self, call_id: str, *, owner: str) -> None:
         if call_id in self._claims and self._claims[call_id][0] == owner:
             del self._claims[call_id]
+            self._shown.pop(call_id, None)
 
     async def remember(self, call_id: str, answer: AgentReply) -> AgentReply:
+        self._shown.pop(call_id, None)
         return self._answers.setdefault(call_id, answer)
+
+    async def under_way(self, team: str, *, chat_id: str | None = None) -> Sequence[CallUnderWay]:
+        found = [
+            call
+            for owner, call in self._shown.values()
+            if owner == team and chat_id in (None, call.chat_id) and self._claims[call.id][1] > self.clock()
+        ]
+        return sorted(found, key=lambda call: (call.began_at, call.id), reverse=True)[:CALLS_LISTED]
+
+    async def abort(self, call: CallUnderWay, *, team: str) -> bool:
+        if call not in await self.under_way(team):
+            return False
+        await self.remember(call.id, aborted(call))
+        return True
 
 
 class InMemoryRobots:

@@ -1,15 +1,21 @@
-"""Agent calls in MongoDB, for a week: `{_id: <call id>, team, owner, claim, until, at}`, and `answer` once there is."""
+"""Agent calls in MongoDB, for a week: `{_id: <call id>, team, owner, claim, until, at}`, and `answer` once there is.
 
-from datetime import timedelta
+Until then a call that its team sees has `shown`: `{team, chat_id, agent_id, member_id, began_at}`.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
+from executor.domain.calls_under_way import aborted, call_under_way
 from rota_common.stores.mongo import NOW, Database, Document, after
-from rota_contracts.messages.agent import AgentReply
+from rota_contracts.messages.agent import CALLS_LISTED, AgentReply, CallAgent, CallUnderWay
 
 KEEP_S = 7 * 86400
+SHOWN = ("chat_id", "agent_id", "member_id", "began_at")
 
 
 class MongoCalls:
@@ -19,12 +25,17 @@ class MongoCalls:
     async def prepare(self) -> None:
         await self._calls.create_index("at", expireAfterSeconds=KEEP_S)
         await self._calls.create_index("team", sparse=True)
+        await self._calls.create_index([("shown.team", 1), ("shown.began_at", -1), ("_id", -1)], sparse=True)
 
-    async def claim(self, call_id: str, *, team: str, owner: str, lease: timedelta) -> AgentReply | bool:
+    async def claim(
+        self, call_id: str, *, team: str, owner: str, lease: timedelta, shown: CallAgent | None = None
+    ) -> AgentReply | bool:
         attempt = uuid4().hex
         no_answer = {"$eq": [{"$ifNull": ["$answer", None]}, None]}
         free = {"$and": [no_answer, {"$lte": [{"$ifNull": ["$until", NOW]}, NOW]}]}
         taken: Document = {"team": team, "owner": owner, "claim": attempt, "until": after(lease), "at": NOW}
+        if shown is not None:
+            taken["shown"] = {"$ifNull": ["$shown", _shown(shown)]}
         update = {name: {"$cond": [free, value, f"${name}"]} for name, value in taken.items()}
         try:
             document = await self._calls.find_one_and_update(
@@ -36,8 +47,10 @@ class MongoCalls:
             return AgentReply.model_validate(document["answer"])
         return bool(document["claim"] == attempt)
 
-    async def renew(self, call_id: str, *, owner: str, lease: timedelta) -> None:
-        await self._calls.update_one({"_id": call_id, "owner": owner}, [{"$set": {"until": after(lease)}}])
+    async def renew(self, call_id: str, *, owner: str, lease: timedelta) -> bool:
+        mine = {"_id": call_id, "owner": owner, "answer": None}
+        renewed = await self._calls.update_one(mine, [{"$set": {"until": after(lease)}}])
+        return renewed.matched_count == 1
 
     async def release(self, call_id: str, *, owner: str) -> None:
         await self._calls.delete_one({"_id": call_id, "owner": owner, "answer": None})
@@ -47,8 +60,32 @@ class MongoCalls:
         first = {"$ifNull": ["$answer", {"$literal": answer.model_dump(mode="json")}]}
         document = await self._calls.find_one_and_update(
             {"_id": call_id},
-            [{"$set": {"answer": first, "at": NOW}}],
+            [{"$set": {"answer": first, "at": NOW}}, {"$unset": "shown"}],
             upsert=True,
             return_document=ReturnDocument.AFTER,
         )
         return AgentReply.model_validate(document["answer"])
+
+    async def under_way(self, team: str, *, chat_id: str | None = None) -> Sequence[CallUnderWay]:
+        wanted = {**_alive(team), **({} if chat_id is None else {"shown.chat_id": chat_id})}
+        found = self._calls.find(wanted, {"shown": 1}).sort([("shown.began_at", -1), ("_id", -1)]).limit(CALLS_LISTED)
+        return [
+            CallUnderWay.model_validate({"id": each["_id"], **{name: each["shown"][name] for name in SHOWN}})
+            async for each in found
+        ]
+
+    async def abort(self, call: CallUnderWay, *, team: str) -> bool:
+        answer = {"answer": {"$literal": aborted(call).model_dump(mode="json")}, "at": NOW}
+        wanted = {"_id": call.id, "answer": None, **_alive(team)}
+        done = await self._calls.update_one(wanted, [{"$set": answer}, {"$unset": "shown"}])
+        return done.modified_count == 1
+
+
+def _alive(team: str) -> Document:
+    return {"shown.team": team, "$expr": {"$gt": ["$until", NOW]}}
+
+
+def _shown(call: CallAgent) -> Document:
+    seen = call_under_way(call, datetime.min.replace(tzinfo=UTC))  # the database's own instant stands for this one
+    named = {"team": call.team_id, "chat_id": seen.chat_id, "agent_id": seen.agent_id, "member_id": seen.member_id}
+    return {**{name: {"$literal": value} for name, value in named.items()}, "began_at": NOW}

@@ -17,6 +17,7 @@ from trigger_gateway.http import (
     attachments,
     audit,
     callbacks,
+    calls,
     clock,
     contracts,
     control,
@@ -52,7 +53,7 @@ ROUTERS = (
     webhooks.router,
     *(teams.admin, teams.team_keys, secrets.router, secrets.admin, members.router),
     *(sources.router, robots.router, files.router, lessons.router),
-    *(agents.router, agent_calls.router, mcp.router, a2a.router),
+    *(agents.router, agent_calls.router, calls.router, mcp.router, a2a.router),
     *(
         runs.router,
         events.router,

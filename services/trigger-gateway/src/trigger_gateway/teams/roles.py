@@ -31,13 +31,15 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
             "get_attachment",
         ),
         *("list_files", "read_file", "list_lessons", "list_approvals", "read_approval"),
-        *("list_agents", "list_providers", "read_agent_card", "mcp"),  # a tool of it needs the role of its route
+        *("list_agents", "list_providers", "list_calls"),
+        *("read_agent_card", "mcp"),  # a tool of it needs the role of its route
         "list_secrets",  # their names
     ),
     Role.MEMBER: (
         *("trigger", "call_agent", "intervene", "replay_execution", "retry_execution", "retry_executions", "search"),
         "a2a",
         "test_connector",  # it costs money, as runs do
+        *("abort_call", "abort_calls"),
         *("pause_execution", "resume_execution", "stop_execution"),
         *("replay_delivery", "replay_deliveries", "retry_delivery", "retry_deliveries"),
         *("list_members", "read_member"),

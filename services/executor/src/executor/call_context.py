@@ -1,0 +1,66 @@
+"""The context of an agent's call: who pays, in which mode, with which system prompt and facts."""
+
+from typing import Any
+
+from executor.agents.facts import facts
+from executor.agents.prompt_files import Agent
+from executor.agents.prompts import DEFAULT_LOCALE, locale_of, system
+from executor.domain.run import Run
+from executor.domain.spending import Payer, payer_of
+from rota_contracts.messages.agent import CallAgent
+from rota_contracts.messages.trigger import ExecutorMode, Message
+from rota_contracts.robots.ceilings import Ceilings
+from rota_contracts.robots.robot import Robot, platform_name
+
+UNKNOWN_ROBOT = {
+    "role": "a member of the team",
+    "duties": "- as you are told",
+    "rules": "",
+    "system_prompt": "",
+    "agents": "",
+    "tools": "",
+    "processes": "",
+    "clock": "",
+}
+"""Fills an agent's prompt when there is no robot to take it from."""
+
+PLATFORM = "rota."
+KINDS = ("validation", "learning", "dedup")
+
+
+def may_call(robot: Robot, agent_id: str) -> bool:
+    """Its assistants, the agents of its phases, and those of the platform."""
+    phases = {robot.phase_agent(name) for name in robot.robot_config.resources.phases}
+    wanted = platform_name(agent_id)
+    return wanted.startswith(PLATFORM) or wanted in {*robot.allowed_agents(), *phases}
+
+
+def payer_of_call(request: CallAgent, run: Run | None, robot: Robot | None) -> Payer:
+    if run is not None:
+        return payer_of(run, request.assistant_id)
+    own = robot.robot_config.ceilings if robot else Ceilings()
+    return Payer(request.team_id, request.member_id, request.assistant_id, own=own)
+
+
+def mode_of(run: Run | None, robot: Robot | None) -> ExecutorMode:
+    if run is not None:
+        return run.execution.executor_mode
+    return robot.robot_config.executor.mode if robot else ExecutorMode.STANDARD
+
+
+def system_of(request: CallAgent, agent: Agent, robot: Robot | None, run: Run | None) -> Message:
+    if robot is None:
+        values = UNKNOWN_ROBOT | {"agent": request.assistant_id, "locale": request.locale or DEFAULT_LOCALE}
+        return Message(role="system", content=agent.system_prompt(values))
+    of_run = locale_of(run.execution.trigger, robot) if run else robot.robot_config.default_locale
+    locale = request.locale or of_run or DEFAULT_LOCALE
+    return system(agent, request.assistant_id, robot, locale=locale, minimal=True)
+
+
+def facts_of(request: CallAgent, run: Run) -> dict[str, Any]:
+    """`kind` is the robot's use of this agent, whatever its name."""
+    used_for = (kind for kind in KINDS if request.assistant_id == run.robot.phase_agent(kind))
+    kind = next(used_for, request.assistant_id.removeprefix("rota."))
+    given = {name: request.metadata.get(name, []) for name in ("history", "under_way")} if kind == "dedup" else {}
+    check = {"check": request.metadata["check"]} if "check" in request.metadata else {}
+    return facts(run, kind) | given | check

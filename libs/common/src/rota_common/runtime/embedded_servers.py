@@ -128,8 +128,9 @@ class EmbeddedServer:
         await self._end(signal.SIGKILL)
 
     def pause(self) -> None:
-        """Freeze the process, as a partition would."""
+        """Freeze the process, as a partition would. Returns once it stands still, which may take a moment."""
         os.kill(self.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOWAIT)
 
     def resume(self) -> None:
         os.kill(self.pid, signal.SIGCONT)

@@ -125,6 +125,7 @@ async def test_a_run_fails_with_the_reason_after_the_third_useless_plan(
     assert done.error.endswith("(3 attempts)")
 
 
+@pytest.mark.once  # a doubled request is tried before Retry-After is over, and refused without a call: one more attempt
 @pytest.mark.parametrize("status", [429, 500, 503])
 async def test_a_model_that_is_busy_is_asked_again_when_it_says(
     system: Harness, model: OpenAIServer, settings: dict[str, Any], status: int

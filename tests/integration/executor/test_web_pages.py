@@ -8,7 +8,7 @@ import pytest
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from executor.adapters import readable_text
-from executor.adapters.guarded_get import REDIRECTS, web_client
+from executor.adapters.guarded_get import REDIRECTS, GuardedGet, web_client
 from executor.adapters.httpx_pages import BYTES, HttpxPages
 from executor.file_ports import Page
 from rota_common.errors import Permanent, Transient
@@ -49,7 +49,7 @@ async def site() -> AsyncIterator[Site]:
 @pytest.fixture
 async def read() -> AsyncIterator[Callable[[str], Awaitable[Page]]]:
     async with web_client() as client:
-        pages = HttpxPages(client, timeout=5, allowed=LOOPBACK, resolver=resolver)
+        pages = HttpxPages(GuardedGet(client=client, timeout=5, allowed=LOOPBACK, resolver=resolver))
         yield lambda url: pages.read(url, limit=LIMIT)
 
 
@@ -132,7 +132,7 @@ async def test_without_permission_private_addresses_are_refused() -> None:
     async with web_client() as client:
         for url in urls:
             with pytest.raises(Permanent, match="not a public address"):
-                await HttpxPages(client).read(url, limit=LIMIT)
+                await HttpxPages(GuardedGet(client=client)).read(url, limit=LIMIT)
 
 
 async def test_a_page_that_takes_too_long_to_read_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
-from executor.adapters.guarded_get import REDIRECTS, web_client
+from executor.adapters.guarded_get import REDIRECTS, GuardedGet, web_client
 from executor.adapters.httpx_pictures import HttpxPictures
 from executor.file_ports import Picture
 from rota_common.errors import Permanent, Transient
@@ -37,7 +37,7 @@ async def site() -> AsyncIterator[Site]:
 @pytest.fixture
 async def fetch() -> AsyncIterator[Callable[..., Awaitable[Picture]]]:
     async with web_client() as client:
-        pictures = HttpxPictures(client, timeout=2, allowed=LOOPBACK, resolver=resolver)
+        pictures = HttpxPictures(GuardedGet(client=client, timeout=2, allowed=LOOPBACK, resolver=resolver))
         yield lambda url: pictures.fetch(url, limit=LIMIT)
 
 
@@ -95,4 +95,4 @@ async def test_without_permission_loopback_is_refused() -> None:
     async with web_client() as client:
         for url in ("http://127.0.0.1/a.png", "http://[::1]/a.png", "http://169.254.169.254/a.png"):
             with pytest.raises(Permanent, match="not a public address"):
-                await HttpxPictures(client).fetch(url, limit=LIMIT)
+                await HttpxPictures(GuardedGet(client=client)).fetch(url, limit=LIMIT)

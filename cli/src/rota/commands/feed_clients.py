@@ -13,6 +13,7 @@ from rota.extras import server_extra
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import run
 from rota.timestamps import parse_past
+from rota_contracts.catalog import agent_subject
 
 if TYPE_CHECKING:
     from rota_common.nats_admin.feed_client_admin import FeedClients
@@ -51,7 +52,7 @@ def add(
     say(f"{team}/{name}: added. Its key is in {file}, and nowhere else.")
     say(f"  stream DELIVERIES, consumer {team}={name}, JetStream's API prefix rota.js; for example")
     if calls:
-        say(f"  a call of an agent is a request on rota.v1.agent.{team}.AGENT")
+        say(f"  a call of an agent is a request on {agent_subject(team, 'AGENT')}")
     where = f"--url {context.load().nats_url} --team {team} --name {name} --key {file}"
     say(f"  python examples/subscribers/with_nats_py.py {where}")
 

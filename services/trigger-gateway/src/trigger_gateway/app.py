@@ -41,7 +41,7 @@ def build(
     adapters = adapters or real(settings, service, team_secrets=team_secrets)
     use = UseCases.over(adapters, messaging(service), settings, service, outages=mongo.OUTAGES)
     service.include(build_handlers(use))
-    programs = AnswerCalls(call_agent=use.call_agent, calls=use.calls, teams=adapters.teams, outages=mongo.OUTAGES)
+    programs = AnswerCalls(ask=use.offered.ask, teams=adapters.teams, outages=mongo.OUTAGES)
     answer_programs(service, programs)
     service.every(MEASURE_EVERY_S, use.admit_work.room.measure, name="measure the bus")
     service.every(settings.sweep_interval, use.sync_robots.sweep, name="sync robots")

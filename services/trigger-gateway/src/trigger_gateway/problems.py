@@ -107,6 +107,14 @@ STATUS: dict[type[Problem], int] = {
 }
 
 
+def error_body(code: str, message: str, fields: Sequence[FieldProblem] = ()) -> dict[str, object]:
+    """An error as the API's callers read it."""
+    error: dict[str, object] = {"code": code, "message": message}
+    if fields:
+        error["fields"] = [{"field": each.field, "message": each.message} for each in fields]
+    return {"error": error}
+
+
 def invalid(code: str, message: str, error: ValidationError) -> Invalid:
     """Pydantic's errors as a Problem."""
     fields = [FieldProblem(".".join(str(part) for part in e["loc"]), plain(e["msg"])) for e in error.errors()]

@@ -5,6 +5,7 @@ from uuid import uuid4
 
 from rota_common.runtime.service import Service
 from rota_common.team_secrets import TeamSecrets
+from trigger_gateway.agents.ask_agent import AskAgent
 from trigger_gateway.agents.call_team_agent import CallTeamAgent
 from trigger_gateway.approvals.decide_approvals import DecideApprovals
 from trigger_gateway.approvals.decide_by_link import DecideByLink
@@ -14,7 +15,6 @@ from trigger_gateway.approvals.read_recipient import ReadRecipient
 from trigger_gateway.audit.record_changes import RecordChanges
 from trigger_gateway.databases.assign_databases import AssignDatabases
 from trigger_gateway.databases.read_changes import ReadChanges
-from trigger_gateway.offered.ask_agent import AskAgent
 from trigger_gateway.offered.find_offered import FindOffered
 from trigger_gateway.ports import Adapters, Messaging
 from trigger_gateway.robots.routes import Routes

@@ -19,7 +19,7 @@ from rota_common.nats_admin.permissions import (
     of_service,
     of_topology,
 )
-from rota_contracts.catalog import ROOT, SERVICES
+from rota_contracts.catalog import ROOT, SERVICES, agent_subject
 from rota_contracts.feed import API_PREFIX, ack_subject, consumer_api, team_subjects
 from rota_contracts.messages.agent import LONGEST_S
 from rota_contracts.model import Name
@@ -103,7 +103,7 @@ def _exports(team: str, names: list[str], *, calls: bool) -> list[dict[str, Any]
             for verb in consumer_api(team, name)
         ),
         *({"service": ack_subject(team, name), **to} for name in names),
-        *([{"service": _agents(team), **_answered_once(LONGEST_S + SPARE_S), **to}] if calls else []),
+        *([{"service": agent_subject(team, ">"), **_answered_once(LONGEST_S + SPARE_S), **to}] if calls else []),
     ]
 
 
@@ -128,7 +128,7 @@ def _team(team: str, names: dict[str, str], callers: Collection[str]) -> dict[st
                 for verb in consumer_api(team, name)
             ),
             *(service(ack_subject(team, name)) for name in sorted(names)),
-            *([service(_agents(team))] if callers else []),
+            *([service(agent_subject(team, ">"))] if callers else []),
         ],
     }
 
@@ -140,10 +140,6 @@ def _answered_once(seconds: int) -> dict[str, str]:
 
 def _processes(team: str) -> str:
     return f"{ROOT}.process.{team}.>"
-
-
-def _agents(team: str) -> str:
-    return f"{ROOT}.agent.{team}.>"
 
 
 def _user(key: str, granted: Permissions) -> dict[str, Any]:

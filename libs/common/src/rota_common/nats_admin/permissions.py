@@ -11,6 +11,7 @@ from rota_contracts.catalog import (
     QUESTIONS,
     ROOT,
     Channel,
+    agent_subject,
     dead_subject,
 )
 from rota_contracts.feed import API_PREFIX, ack_subject, consumer_api, team_subjects
@@ -133,7 +134,7 @@ def of_feed_client(team: str, name: str, *, calls: bool = False) -> Permissions:
         publish=(
             *(f"{API_PREFIX}.{verb}" for verb in consumer_api(team, name)),
             ack_subject(team, name),
-            *([f"{ROOT}.agent.{team}.>"] if calls else []),
+            *([agent_subject(team, ">")] if calls else []),
         ),
         subscribe=("_INBOX.>", *team_subjects(team), f"{ROOT}.process.{team}.>", "$SRV.>"),
         answers=PROCESS_ANSWER_S,

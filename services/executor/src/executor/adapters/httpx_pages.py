@@ -1,16 +1,11 @@
 """Pages of the web over HTTP, as texts."""
 
-from collections.abc import Sequence
 from email.message import Message
 
-import httpx
-
-from executor.adapters.guarded_get import TIMEOUT_S, GuardedGet, Wanted, host_of
+from executor.adapters.guarded_get import GuardedGet, Wanted, host_of
 from executor.adapters.readable_text import readable
 from executor.file_ports import Page
 from rota_common.errors import Permanent
-from rota_common.urls import Network, Resolver
-from rota_common.urls import resolve as system_resolver
 
 BYTES = 5 * 1024 * 1024
 """Of a page; more of a text isn't read, and more of a PDF can't be."""
@@ -22,15 +17,8 @@ HTML = ("text/html", "application/xhtml+xml")
 
 
 class HttpxPages:
-    def __init__(
-        self,
-        client: httpx.AsyncClient,
-        *,
-        timeout: float = TIMEOUT_S,
-        allowed: Sequence[Network] = (),
-        resolver: Resolver = system_resolver,
-    ) -> None:
-        self._get = GuardedGet(client=client, timeout=timeout, allowed=allowed, resolver=resolver)
+    def __init__(self, get: GuardedGet) -> None:
+        self._get = get
 
     async def read(self, url: str, *, limit: int) -> Page:
         got = await self._get(url, Wanted("page", ACCEPT, ADVICE, BYTES, f"at most {BYTES} bytes are read", cut=True))

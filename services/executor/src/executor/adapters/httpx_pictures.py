@@ -1,14 +1,8 @@
 """Pictures of the web over HTTP."""
 
-from collections.abc import Sequence
-
-import httpx
-
-from executor.adapters.guarded_get import TIMEOUT_S, GuardedGet, Wanted, host_of
+from executor.adapters.guarded_get import GuardedGet, Wanted, host_of
 from executor.file_ports import Picture
 from rota_common.errors import Permanent
-from rota_common.urls import Network, Resolver
-from rota_common.urls import resolve as system_resolver
 
 SIGNATURES = (
     (b"\x89PNG\r\n\x1a\n", 0, "image/png"),
@@ -23,15 +17,8 @@ ADVICE = "upload the picture, and name the attachment"
 
 
 class HttpxPictures:
-    def __init__(
-        self,
-        client: httpx.AsyncClient,
-        *,
-        timeout: float = TIMEOUT_S,
-        allowed: Sequence[Network] = (),
-        resolver: Resolver = system_resolver,
-    ) -> None:
-        self._get = GuardedGet(client=client, timeout=timeout, allowed=allowed, resolver=resolver)
+    def __init__(self, get: GuardedGet) -> None:
+        self._get = get
 
     async def fetch(self, url: str, *, limit: int) -> Picture:
         too_large = f"a model is shown at most {limit} bytes"

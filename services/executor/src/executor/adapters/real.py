@@ -7,7 +7,7 @@ from datetime import timedelta
 from functools import partial
 
 from executor.adapters.entry_point_hooks import load_hooks
-from executor.adapters.guarded_get import web_client
+from executor.adapters.guarded_get import GuardedGet, web_client
 from executor.adapters.httpx_pages import HttpxPages
 from executor.adapters.httpx_pictures import HttpxPictures
 from executor.adapters.litellm_model import LitellmModel
@@ -40,7 +40,7 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
     runs, calls = MongoRuns(mongo.database, keep=timedelta(days=settings.keep_days)), MongoCalls(mongo.database)
     model, servers = LitellmModel(), load_servers(settings.mcp_dir, os.environ if environ is None else environ)
     files = TeamFiles(attachments=Attachments(service.bus), ask=service.ask, clock=service.runtime.clock)
-    web, secrets = web_client(), asked_of_the_gateway(service.ask)
+    web, secrets = GuardedGet(client=web_client()), asked_of_the_gateway(service.ask)
     teams = {server.id: server.teams for server in servers.values()}
     tools = McpTools(servers, secrets=secrets, files=files)
     keys = sorted({key for server in servers.values() for key in server.keys})
@@ -72,7 +72,7 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
         servers=teams,
         spans=receiver_of(settings),
         known_secrets=lambda team: (*secrets.known(team), *keys),
-        close=partial(_close, tools.close, mongo.close, web.aclose),
+        close=partial(_close, tools.close, mongo.close, web.client.aclose),
     )
 
 

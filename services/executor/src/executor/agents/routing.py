@@ -1,7 +1,7 @@
 """The routing of queries: the operator's `routing.yml`, rules that give a query a hint, and a connector for each."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self
 
@@ -29,6 +29,10 @@ def _compiles(pattern: str) -> str:
 
 Word = Annotated[str, Field(strict=True, min_length=1, max_length=LONGEST)]
 Length = Annotated[int, Field(strict=True, ge=0)]
+
+
+ROUTES = 64
+"""Queries whose route is kept: a step asks for that of its run more than once, and patterns may take their time."""
 
 
 class Rule(BaseModel):
@@ -70,15 +74,18 @@ class Route(NamedTuple):
     note: str
 
 
-@dataclass(frozen=True)
 class Routing:
     """`rules` in the order in which they are tried; `hints`: hint → id of a connector."""
 
-    rules: Sequence[QueryRule] = ()
-    hints: Mapping[str, str] = field(default_factory=dict)
+    def __init__(self, rules: Sequence[QueryRule] = (), hints: Mapping[str, str] | None = None) -> None:
+        self.rules, self.hints = rules, hints or {}
+        self._kept = lru_cache(maxsize=ROUTES)(self._route)
 
     def route(self, query: str) -> Route | None:
         """None where no rule is met, or the hint of the first one that is has no connector."""
+        return self._kept(query)
+
+    def _route(self, query: str) -> Route | None:
         rule = first_met(query, self.rules)
         if rule is None or rule.hint not in self.hints:
             return None

@@ -39,7 +39,7 @@ def by_priority(rules: Sequence[QueryRule]) -> Sequence[QueryRule]:
 
 def first_met(text: str, rules: Sequence[QueryRule], *, seconds: float = SEARCH_S) -> QueryRule | None:
     """The first of the rules that the text meets; no text meets none."""
-    if not text:
+    if not text or not rules:
         return None
     until, searched = monotonic() + seconds, text[:SEARCHED]
     folded = searched.casefold()

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from executor.domain.conversation.chat import BUILT_IN, Tool
 from executor.domain.uses import ByAgent, ByTool, Service, Uses
@@ -20,29 +20,21 @@ URL_LIMIT, QUERY_LIMIT = 2_000, 1_000
 """Characters."""
 
 
-def _one(name: str, description: str, limit: int) -> dict[str, Any]:
-    value = {"type": "string", "minLength": 1, "maxLength": limit, "description": description}
-    return {"type": "object", "properties": {name: value}, "additionalProperties": False, "required": [name]}
+def _tool(name: str, description: str, *, argument: str, about: str, limit: int) -> Tool:
+    value = {"type": "string", "minLength": 1, "maxLength": limit, "description": about}
+    form = {"type": "object", "properties": {argument: value}, "additionalProperties": False, "required": [argument]}
+    return Tool(name, BUILT_IN, name, description, form, idempotent=True, read_only=True)
 
 
-FETCH_TOOL = Tool(
-    name=FETCH,
-    server=BUILT_IN,
-    tool=FETCH,
-    description="Read a page of the web, a PDF or a text at its address. You get its text, with where it comes from.",
-    parameters=_one("url", "the address, https://…", URL_LIMIT),
-    idempotent=True,
-    read_only=True,
+FETCH_TOOL = _tool(
+    FETCH,
+    "Read a page of the web, a PDF or a text at its address. You get its text, with where it comes from.",
+    argument="url",
+    about="the address, https://…",
+    limit=URL_LIMIT,
 )
-
-WEB_SEARCH_TOOL = Tool(
-    name=WEB_SEARCH,
-    server=BUILT_IN,
-    tool=WEB_SEARCH,
-    description="Search the web.",
-    parameters=_one("query", "what to search for, in a few words", QUERY_LIMIT),
-    idempotent=True,
-    read_only=True,
+WEB_SEARCH_TOOL = _tool(
+    WEB_SEARCH, "Search the web.", argument="query", about="what to search for, in a few words", limit=QUERY_LIMIT
 )
 
 
@@ -58,13 +50,13 @@ def gives(uses: Uses, tool: Tool) -> bool:
 
 def reaching(robot: Robot, uses: Uses) -> Robot:
     """The robot with the MCP tools that its agent has by `uses`, to list them with its own."""
-    allowed = robot.allowed_servers()
     wanted = [provider for service, _ in NAMES if isinstance(provider := uses.of(service), ByTool)]
+    if not wanted:
+        return robot
+    allowed = robot.allowed_servers()
     for each in wanted:
         if allowed.get(each.server, {each.tool}):  # else all of them, as it is
             allowed[each.server] = {*allowed.get(each.server, ()), each.tool}
-    if not wanted:
-        return robot
     mcp = [MCPServer(id=name, tools=sorted(tools)) for name, tools in allowed.items()]
     resources = robot.robot_config.resources
     config = robot.robot_config.model_copy(update={"resources": resources.model_copy(update={"mcp": mcp})})

@@ -1,8 +1,7 @@
 """Calls of agents by a team's programs, over NATS: the same as over HTTP, with a whole answer."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import to_json
@@ -12,10 +11,9 @@ from rota_common.runtime.logs import logger
 from rota_contracts.catalog import AGENT_CALLS
 from rota_contracts.messages.process import ERROR, ERROR_CODE
 from trigger_gateway.agents.agent_request import AgentAnswer, PlainAgentRequest, answer_of
-from trigger_gateway.agents.call_team_agent import CallTeamAgent
-from trigger_gateway.problems import STATUS, Malformed, NotFound, Problem, invalid
+from trigger_gateway.agents.ask_agent import AskAgent
+from trigger_gateway.problems import STATUS, FieldProblem, Malformed, NotFound, Problem, error_body, invalid
 from trigger_gateway.teams.ports import Teams
-from trigger_gateway.teams.shares import OpenRequests
 
 BEFORE_TEAM = AGENT_CALLS.index("*")
 
@@ -33,8 +31,7 @@ class AnswerCalls:
     """The right to call is that to publish on the team's subject, which the NATS server gives to chosen clients of the
     team's account. `outages`: the errors of a store that is away."""
 
-    call_agent: CallTeamAgent
-    calls: OpenRequests
+    ask: AskAgent
     teams: Teams
     outages: tuple[type[Exception], ...]
 
@@ -67,13 +64,10 @@ class AnswerCalls:
             raise invalid("invalid_request", "the request is not valid", error) from error
         if not await self.teams.exists(team):
             raise NotFound("not_found", f"there is no team {team}")
-        question = await self.call_agent.prepare(team, asked.call(agent, asked.request_id))
-        with self.calls.held(team):
-            return answer_of(question, await self.call_agent.answer(question))
+        return answer_of(*await self.ask.reply(team, asked.call(agent, asked.request_id)))
 
 
-def _refused(status: int, code: str, message: str, fields: Any = ()) -> Reply:
-    error: dict[str, object] = {"code": code, "message": message}
-    if fields:
-        error["fields"] = [{"field": each.field, "message": each.message} for each in fields]
-    return Reply(to_json({"error": error}), {ERROR_CODE: str(status), ERROR: " ".join(message.split())})
+def _refused(status: int, code: str, message: str, fields: Sequence[FieldProblem] = ()) -> Reply:
+    return Reply(
+        to_json(error_body(code, message, fields)), {ERROR_CODE: str(status), ERROR: " ".join(message.split())}
+    )

@@ -11,7 +11,7 @@ from trigger_gateway.a2a.cards import card_of
 from trigger_gateway.a2a.party import Party
 from trigger_gateway.a2a.protocol import answer
 from trigger_gateway.http.auth_routes import CallerDep, team_router
-from trigger_gateway.http.dependencies import UseCasesDep
+from trigger_gateway.http.dependencies import UseCasesDep, check_json
 from trigger_gateway.problems import Malformed
 
 router = team_router("a2a")
@@ -44,8 +44,7 @@ async def a2a(
 
 
 async def _json(request: Request) -> Any:
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise Malformed("malformed_json", "expected a body with Content-Type: application/json")
+    check_json(request)
     try:
         return await request.json()
     except json.JSONDecodeError as error:

@@ -8,7 +8,7 @@ from nats.js import JetStreamContext
 
 from rota_common.errors import Permanent, Transient
 from rota_common.page_cursor import PageCursor, parse_cursor
-from trigger_gateway.problems import FieldProblem, Invalid
+from trigger_gateway.problems import FieldProblem, Invalid, Malformed
 from trigger_gateway.use_cases import UseCases
 
 KEY_LIMIT = 255
@@ -38,6 +38,12 @@ def idempotency_key(headers: Mapping[str, str], in_body: str | None = None, *, l
     if key is not None and len(key) > limit:
         raise _invalid_key(f"expected at most {limit} characters")
     return key
+
+
+def check_json(request: Request) -> None:
+    """Raise Malformed for a body that doesn't say that it is JSON."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise Malformed("malformed_json", "expected a body with Content-Type: application/json")
 
 
 def page_cursor(after: str) -> PageCursor | None:

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse
 from rota_common.errors import Transient
 from rota_common.stores.mongo import OUTAGES
 from trigger_gateway import problems
-from trigger_gateway.problems import STATUS, FieldProblem, Problem, plain
+from trigger_gateway.problems import STATUS, FieldProblem, Problem, error_body, plain
 
 RETRY_AFTER_S = 2
 
@@ -67,9 +67,6 @@ def repeated(answer: Any) -> dict[int | str, dict[str, Any]]:
 def error_response(
     status: int, code: str, message: str, fields: Sequence[FieldProblem] = (), headers: dict[str, str] | None = None
 ) -> JSONResponse:
-    error: dict[str, object] = {"code": code, "message": message}
-    if fields:
-        error["fields"] = [{"field": each.field, "message": each.message} for each in fields]
     headers = headers or {}
     if status == 503:
         headers.setdefault("retry-after", str(RETRY_AFTER_S))
@@ -77,7 +74,7 @@ def error_response(
         headers["connection"] = "close"  # or the rest of the body would still be read and discarded
     if status == 401:
         headers["www-authenticate"] = "Bearer"
-    return JSONResponse({"error": error}, status_code=status, headers=headers)
+    return JSONResponse(error_body(code, message, fields), status_code=status, headers=headers)
 
 
 async def on_problem(_: Request, error: Exception) -> JSONResponse:

@@ -6,8 +6,7 @@ from starlette.types import Receive, Scope, Send
 
 from rota_contracts.model import Name
 from trigger_gateway.http.auth_routes import CallerDep, team_router
-from trigger_gateway.http.dependencies import UseCasesDep
-from trigger_gateway.problems import Malformed
+from trigger_gateway.http.dependencies import UseCasesDep, check_json
 from trigger_gateway.teams.authenticate import Caller
 from trigger_gateway.use_cases import UseCases
 
@@ -23,8 +22,7 @@ router = team_router("mcp")
 async def mcp(team: Name, request: Request, use: UseCasesDep, caller: CallerDep) -> Response:
     """Streamable HTTP without sessions. Tools: `ask_…` for each public agent, `run_…` for each robot that people may
     start, `execution_status` and `cancel_execution`; of these, what the key's role may do."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise Malformed("malformed_json", "expected a body with Content-Type: application/json")
+    check_json(request)
     return _Served(use, request, team=team, caller=caller)
 
 

@@ -184,6 +184,7 @@ READ_TRAIL      = question("read_trail",      run_trail.ReadTrail,    run_trail.
 READ_TRACE      = question("read_trace",      run_trace.ReadTrace,    run_trace.TraceReply,       to="executor", asked_by="trigger-gateway", timeout=30)
 CHECK_ROBOT     = question("check_robot",     robot_check.CheckRobot,   robot_check.RobotProblems, to="executor", asked_by="trigger-gateway")
 CHECK_DEFINITIONS = question("check_definitions", definition.CheckDefinitions, definition.DefinitionProblems, to="executor", asked_by="trigger-gateway")
+COUNT_RUNS      = question("count_runs",      definition.CountRuns,     definition.RunCounts,    to="executor", asked_by="trigger-gateway", timeout=30)
 LIST_PROVIDERS  = question("list_providers",  provider.ListProviders,   provider.ProviderList,   to="executor", asked_by="trigger-gateway")
 TEST_CONNECTOR  = question("test_connector",  provider.TryConnector,    provider.TryConnectorReply, to="executor", asked_by="trigger-gateway", timeout=provider.TEST_TIMEOUT_S)
 LIST_AGENTS     = question("list_agents",     provider.ListAgents,      provider.AgentList,      to="executor", asked_by="trigger-gateway")

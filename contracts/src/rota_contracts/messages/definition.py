@@ -1,11 +1,11 @@
-"""Checks of definitions of a team: what the executor, which has the operator's files, says before they are stored."""
+"""Definitions of a team: what the executor says of them before they are stored, and how runs with them end."""
 
 from typing import Any
 
 from pydantic import Field
 
 from rota_contracts.definitions.definition import DEFINITIONS_PER_TEAM, DefinitionId, DefinitionKind
-from rota_contracts.model import Name, Part
+from rota_contracts.model import Instant, Name, Part
 
 MOST_PROBLEMS = 20
 """Problems that one answer names."""
@@ -41,3 +41,30 @@ class DefinitionProblems(Part):
     """Empty: they can be stored."""
 
     problems: list[DefinitionProblem] = []
+
+
+REVS_COUNTED = 10
+
+
+class CountRuns(Part):
+    """Request to the executor: how the runs that began with these sets of definitions since `since` have ended."""
+
+    team_id: Name
+    revs: list[int] = Field(min_length=1, max_length=REVS_COUNTED)
+    since: Instant
+
+
+class RunCount(Part):
+    """`rev`: of the set. `cost`: of the calls of models, by currency."""
+
+    rev: int
+    runs: int = 0
+    completed: int = 0
+    failed: int = 0
+    cost: dict[str, float] = {}
+
+
+class RunCounts(Part):
+    """One for each that was asked for, in the same order."""
+
+    counts: list[RunCount]

@@ -10,6 +10,7 @@ from services.executor.tests.fixtures import GOOD, outcome_of
 
 from executor.adapters.in_memory import (
     InMemoryBlobs,
+    InMemoryDefinitions,
     InMemoryFiles,
     ScriptedModel,
     ScriptedPictures,
@@ -21,6 +22,7 @@ from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.agents.connectors import Connectors
 from executor.agents.operator_files import ALL_TEAMS
 from executor.agents.prompt_files import Agent, Agents
+from executor.agents.team_view import TeamViews
 from executor.domain import journal, lifecycle
 from executor.domain.conversation.chat import ModelReply, Tool, ToolCall
 from executor.domain.outcomes import Outcome, VerdictGiven
@@ -190,20 +192,20 @@ class StepHarness:
         self.blobs, self.files = InMemoryBlobs(), InMemoryFiles()
         self.pictures = ScriptedPictures()
         self.pieces: list[tuple[int, str]] = []
-        agents = Agents()
+        self.agents, self.definitions = Agents(), InMemoryDefinitions()
         unused: Any = None
         if agent is not None:
-            agents._built_in[agent.id] = agent
+            self.agents._built_in[agent.id] = agent
         connectors = connectors or Connectors("rehearsal", environ={})
         if window:
             known = connectors._all["rehearsal"]
             connectors._all["rehearsal"] = replace(known, window=window)
-        models = Models(connectors=connectors, real=model, rehearsal=model)
+        views = TeamViews(agents=self.agents, connectors=connectors, definitions=self.definitions)
+        models = Models(views=views, real=model, rehearsal=model)
         self.run_step = StepRunner(
             models=models,
             compact=CompactConversation(models=models, blobs=self.blobs),
             publish_piece=self._piece,
-            agents=agents,
             blobs=self.blobs,
             questions=unused,
             merge_goals=unused,
@@ -218,8 +220,8 @@ class StepHarness:
 
     def use(self, connectors: Connectors) -> None:
         """Other connectors from now on; the model stays."""
-        models = Models(connectors=connectors, real=self.model, rehearsal=self.model)
-        self.run_step = replace(self.run_step, models=models)
+        views = TeamViews(agents=self.agents, connectors=connectors, definitions=self.definitions)
+        self.run_step = replace(self.run_step, models=Models(views=views, real=self.model, rehearsal=self.model))
 
     async def _piece(self, run: Run, task_id: str, number: int, text: str) -> None:
         self.pieces.append((number, text))

@@ -9,6 +9,7 @@ from services.executor.tests.killed_world import World
 
 from executor.adapters.in_memory import InMemoryBlobs, ScriptedPictures, ScriptedProcesses
 from executor.agents.prompt_files import Agents
+from executor.agents.team_view import TeamViews
 from executor.publish import EventPublisher
 from executor.runs.signals import SendSignal
 from executor.runs.worker import RunWorker, Timeouts
@@ -64,14 +65,13 @@ class Process:
         blobs.keep = self._keep
         publish: Any = self
         publisher = EventPublisher(publish=publish, blobs=blobs, clock=world.clock)
-        models = Models(connectors=world.connectors, real=model, rehearsal=model)
+        models = Models(views=TeamViews(agents=AGENTS, connectors=world.connectors), real=model, rehearsal=model)
         ask: Any = world.ask
         processes: Any = Port(ScriptedProcesses(), self, frozenset())
         processes.call = partial(self.effect, "call", world.process)
         toolset = Toolset(tools, processes)
         run_step = StepRunner(
             models=models,
-            agents=AGENTS,
             blobs=blobs,
             questions=Questions(ask),
             merge_goals=MergeGoals(runs=runs, ask=ask, publisher=publisher, clock=world.clock),

@@ -1,12 +1,13 @@
 """Ports: the executor's needs from outside, in its own terms."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import NamedTuple, Protocol
 
 from executor.decision_port import DecisionQueries
+from executor.definition_port import Definitions, NoDefinitions
 from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.situation.recent import RecentRuns
 from executor.file_ports import Blobs, Files, WebPages, WebPictures
@@ -18,6 +19,7 @@ from rota_common.page_cursor import PageCursor
 from rota_common.spans.export_spans import Receiver
 from rota_common.stores.blobs import Owner
 from rota_common.stores.team_documents import TeamDocuments
+from rota_common.team_secrets import CachedSecrets, TeamSecrets
 from rota_contracts.messages.agent import AgentReply, CallAgent, CallUnderWay
 from rota_contracts.messages.execution import ExecutionPage, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
@@ -241,6 +243,15 @@ class Calls(Protocol):
 async def _nothing() -> None: ...
 
 
+def no_secrets() -> TeamSecrets:
+    """No team has any."""
+
+    async def read(team: str, names: Collection[str]) -> Mapping[str, str]:
+        return {}
+
+    return CachedSecrets(read)
+
+
 def _none_known(team: str) -> Collection[str]:
     return ()
 
@@ -268,6 +279,8 @@ class Adapters:
     budget: Budget
     prices: Prices
     team_documents: TeamDocuments
+    definitions: Definitions = field(default_factory=NoDefinitions)
+    secrets: TeamSecrets = field(default_factory=no_secrets)
     hooks: Sequence[Hook] = ()
     servers: Mapping[str, frozenset[str]] | None = None
     spans: Receiver | None = None

@@ -12,6 +12,7 @@ from executor.abort_calls import AbortCalls
 from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agents
 from executor.agents.team_ceilings import TeamCeilings
+from executor.agents.team_view import TeamViews
 from executor.call_agents import CallAgents, LeaseSettings
 from executor.check_connector import CheckConnector
 from executor.domain.spans import Content
@@ -55,6 +56,7 @@ from executor.steps.questions import Questions
 from executor.steps.redacted_calls import RedactedProcesses, RedactedTools
 from executor.steps.show_media import ShowMedia
 from executor.steps.step_runner import StepRunner
+from executor.steps.team_keys import TeamKeys
 from executor.tools.files import FileTools
 from executor.tools.registry import Registry
 from executor.tools.robot_tools import RobotTools
@@ -106,9 +108,12 @@ class UseCases:
         owner, clock = f"{service.name}-{uuid4().hex[:8]}", service.runtime.clock
         environ = os.environ if environ is None else environ
         runs, publish = adapters.runs, service.publish
-        connectors = Connectors(settings.connector, environ=environ, folder=settings.connectors_dir)
-        agents = Agents(settings.agents_dir, environ=environ)
-        agents.check_means(connectors.ids, adapters.servers)
+        views = TeamViews(
+            agents=Agents(settings.agents_dir, environ=environ),
+            connectors=Connectors(settings.connector, environ=environ, folder=settings.connectors_dir),
+            definitions=adapters.definitions,
+        )
+        views.agents.check_means(views.connectors.ids, adapters.servers)
         meter = Meter(
             budget=adapters.budget,
             prices=adapters.prices,
@@ -117,8 +122,8 @@ class UseCases:
             observe=ObserveCalls(publish=publish, clock=clock),
         )
         models = Models(
-            connectors=connectors,
-            real=adapters.model,
+            views=views,
+            real=TeamKeys(model=adapters.model, secrets=adapters.secrets),
             rehearsal=adapters.rehearsal,
             meter=meter,
             breakers=CircuitBreakers(clock=clock),
@@ -142,7 +147,6 @@ class UseCases:
             calls=adapters.calls,
             runs=runs,
             models=models,
-            agents=agents,
             clock=clock,
             lease=LeaseSettings(owner, settings.lease),
             find_robot=adapters.robots.known,
@@ -151,7 +155,6 @@ class UseCases:
         )
         run_step = StepRunner(
             models=models,
-            agents=agents,
             blobs=adapters.blobs,
             questions=Questions(service.ask),
             merge_goals=MergeGoals(runs=runs, ask=service.ask, publisher=publisher, clock=clock),
@@ -191,7 +194,9 @@ class UseCases:
         return cls(
             worker=worker,
             notify_hooks=notify_hooks,
-            start=StartExecution(runs=runs, worker=worker, robots=robots, status=status, publish=publish, clock=clock),
+            start=StartExecution(
+                runs=runs, worker=worker, robots=robots, status=status, publish=publish, clock=clock, views=views
+            ),
             send=send,
             follow_status=status,
             take_result=TakeResult(runs=runs, blobs=adapters.blobs, send=send, clock=clock),
@@ -217,8 +222,8 @@ class UseCases:
             export_runs=export_runs,
             export_spans=export_spans,
             spend=ReadSpending(runs=runs),
-            check_robot=CheckDefinition(agents=agents, tools=tools),
-            list_models=ListModels(connectors=connectors, agents=agents),
+            check_robot=CheckDefinition(views=views, tools=tools),
+            list_models=ListModels(views=views),
             check_connector=CheckConnector(models=models),
             continue_below_ceilings=ContinueBelowCeilings(runs=runs, meter=meter, send=send, clock=clock),
         )

@@ -8,6 +8,7 @@ from functools import partial
 
 from executor.adapters.entry_point_hooks import load_hooks
 from executor.adapters.guarded_get import GuardedGet, web_client
+from executor.adapters.guarded_transport import GuardedTransport
 from executor.adapters.httpx_pages import HttpxPages
 from executor.adapters.httpx_pictures import HttpxPictures
 from executor.adapters.litellm_model import LitellmModel
@@ -25,20 +26,22 @@ from executor.adapters.team_files import TeamFiles
 from executor.agents.connectors import REHEARSAL
 from executor.ports import Adapters
 from executor.settings import Settings
-from rota_common.runtime.followed_robots import followed_robots
+from rota_common.runtime.followed_robots import followed_definitions, followed_robots
 from rota_common.runtime.service import Service
 from rota_common.spans.httpx_receiver import receiver_of
 from rota_common.stores.attachments import Attachments
 from rota_common.stores.blobs import Blobs
 from rota_common.stores.mongo import Mongo
 from rota_common.team_secrets import asked_of_the_gateway
+from rota_common.urls import networks
 
 
 def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | None = None) -> Adapters:
     """MongoDB, NATS, litellm and the MCP servers, prepared and probed by `service`."""
     mongo = Mongo.of(settings, "executor")
     runs, calls = MongoRuns(mongo.database, keep=timedelta(days=settings.keep_days)), MongoCalls(mongo.database)
-    model, servers = LitellmModel(), load_servers(settings.mcp_dir, os.environ if environ is None else environ)
+    guarded = GuardedTransport(allowed=networks(settings.allow_private_targets))
+    model, servers = LitellmModel(guarded), load_servers(settings.mcp_dir, os.environ if environ is None else environ)
     files = TeamFiles(attachments=Attachments(service.bus), ask=service.ask, clock=service.runtime.clock)
     web, secrets = GuardedGet(client=web_client()), asked_of_the_gateway(service.ask)
     teams = {server.id: server.teams for server in servers.values()}
@@ -59,6 +62,8 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
         pictures=HttpxPictures(web),
         pages=HttpxPages(web),
         robots=followed_robots(service),
+        definitions=followed_definitions(service),
+        secrets=secrets,
         model=model,
         rehearsal=RehearsalModel(),
         tools=tools,
@@ -72,7 +77,7 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
         servers=teams,
         spans=receiver_of(settings),
         known_secrets=lambda team: (*secrets.known(team), *keys),
-        close=partial(_close, tools.close, mongo.close, web.client.aclose),
+        close=partial(_close, tools.close, mongo.close, web.client.aclose, guarded.aclose),
     )
 
 

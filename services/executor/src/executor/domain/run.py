@@ -19,8 +19,7 @@ from rota_contracts.model import Instant, Json, Part
 from rota_contracts.robots.robot import Robot
 from rota_contracts.roles import Role
 
-DEADLINE, CALLBACK = "deadline", "callback"
-CEILING, ROOM, DECISION = "ceiling", "room", "decision"
+DEADLINE, CALLBACK, CEILING, ROOM, DECISION = "deadline", "callback", "ceiling", "room", "decision"
 
 
 def deadline_id(parks: int | str) -> str:
@@ -180,6 +179,7 @@ class Run(Part):
     execution: Execution
     robot: Robot
     traceparent: str = ""
+    definitions_rev: int = Field(default=0, description="the set of its team's definitions that it began with")
     recalled: bool = Field(default=False, description="the memory has been asked")
     surroundings: Situation | None = Field(default=None, description="what the agents that set goals look around at")
     followed: str = Field(default="", description="the run that this one follows, in short")

@@ -114,7 +114,9 @@ def runner(talk: Talk, folder: Path) -> StepRunner:
         compact=CompactConversation(models=models, blobs=blobs),
         show_media=ShowMedia(files=InMemoryFiles(), web=_unused()),
         publish_piece=unused,
-        calls=CallRunner(blobs=blobs, real=tools, recording=Toolset(RecordingTools({}), RecordingProcesses())),
+        calls=CallRunner(
+            blobs=blobs, views=views, real=tools, recording=Toolset(RecordingTools({}), RecordingProcesses())
+        ),
     )
 
 

@@ -213,6 +213,7 @@ class StepHarness:
             show_media=ShowMedia(files=self.files, web=self.pictures),
             calls=CallRunner(
                 blobs=self.blobs,
+                views=views,
                 real=Toolset(self.tools, self.processes),
                 recording=Toolset(RecordingTools({"crm": ALL_TEAMS}), RecordingProcesses()),
             ),

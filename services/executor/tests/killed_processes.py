@@ -65,7 +65,8 @@ class Process:
         blobs.keep = self._keep
         publish: Any = self
         publisher = EventPublisher(publish=publish, blobs=blobs, clock=world.clock)
-        models = Models(views=TeamViews(agents=AGENTS, connectors=world.connectors), real=model, rehearsal=model)
+        views = TeamViews(agents=AGENTS, connectors=world.connectors)
+        models = Models(views=views, real=model, rehearsal=model)
         ask: Any = world.ask
         processes: Any = Port(ScriptedProcesses(), self, frozenset())
         processes.call = partial(self.effect, "call", world.process)
@@ -79,7 +80,9 @@ class Process:
             show_media=ShowMedia(files=world.files, web=ScriptedPictures()),
             compact=CompactConversation(models=models, blobs=blobs),
             publish_piece=publisher.answer_piece,
-            calls=CallRunner(blobs=blobs, real=toolset, recording=toolset, new_callback=lambda: "its callback"),
+            calls=CallRunner(
+                blobs=blobs, views=views, real=toolset, recording=toolset, new_callback=lambda: "its callback"
+            ),
         )
         self.worker = RunWorker(
             runs=runs,

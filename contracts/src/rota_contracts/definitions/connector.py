@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 from rota_contracts.messages.provider import Capability, VisionForm
 from rota_contracts.model import Part
 from rota_contracts.robots.ceilings import Currency
-from rota_contracts.secret_refs import SecretRef
+from rota_contracts.secret_refs import is_reference
 
 INLINE_THINKING = "inline_thinking"
 """Beside the eight: the model's thoughts stand in the text of its answer, so that it isn't streamed."""
@@ -31,6 +31,12 @@ StatedCapabilities = Annotated[dict[str, bool | str], AfterValidator(known_capab
 """What is said of some capabilities of a model."""
 
 
+def _reference_or_none(text: str) -> str:
+    if text and not is_reference(text):
+        raise ValueError("expected $SECRET.NAME, a secret of the team, or nothing")
+    return text
+
+
 class ModelPrice(Part):
     """Of a million tokens. `cached_per_million`: of those that the provider had cached; without it they cost as much
     as the others."""
@@ -46,7 +52,7 @@ class ModelOptions(Part):
     `max_history_share`: of it, from which a conversation is compacted. `max_output`: tokens of an answer."""
 
     model: Annotated[str, StringConstraints(min_length=1, max_length=200)]
-    key: SecretRef | Literal[""] = ""
+    key: Annotated[str, AfterValidator(_reference_or_none)] = ""
     host: Annotated[str, StringConstraints(max_length=2_000, pattern=r"^(https?://.+)?$")] = ""
     capabilities: StatedCapabilities = {}
     parameters: dict[str, Any] = Field(default={}, max_length=PARAMETERS)

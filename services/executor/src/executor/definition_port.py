@@ -8,6 +8,11 @@ from rota_contracts.definitions.definition import Definition, DefinitionKind, De
 class Definitions(Protocol):
     """Sets and revisions never change. All raise Transient while they can't be read."""
 
+    @property
+    def seen(self) -> int:
+        """The sequence number of the bucket up to which current sets are known; 0 while they aren't followed."""
+        ...
+
     async def current(self, team: str) -> DefinitionSet:
         """The team's set of this moment, from memory; the empty one of a team that never wrote any."""
         ...
@@ -23,6 +28,8 @@ class Definitions(Protocol):
 
 class NoDefinitions:
     """No team has any."""
+
+    seen = 0
 
     async def current(self, team: str) -> DefinitionSet:
         return DefinitionSet(team_id=team, rev=0)

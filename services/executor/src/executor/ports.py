@@ -21,6 +21,7 @@ from rota_common.stores.blobs import Owner
 from rota_common.stores.team_documents import TeamDocuments
 from rota_common.team_secrets import CachedSecrets, TeamSecrets
 from rota_contracts.messages.agent import AgentReply, CallAgent, CallUnderWay
+from rota_contracts.messages.definition import CountRuns, RunCounts
 from rota_contracts.messages.execution import ExecutionPage, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
@@ -103,6 +104,10 @@ class RunQueries(DecisionQueries, Protocol):
 
     def at_ceiling(self, *, limit: int) -> AsyncIterator[Run]:
         """Parked runs that wait for room below a ceiling, oldest first."""
+        ...
+
+    async def count(self, wanted: CountRuns) -> RunCounts:
+        """How the runs of these sets of definitions have ended, without those in other modes than the standard one."""
         ...
 
     async def spend(self, wanted: ReadSpend, *, limit: int) -> SpendReply:

@@ -19,7 +19,9 @@ from executor.domain.spans import Content
 from executor.ports import Adapters
 from executor.publish import EventPublisher
 from executor.reads.check_definition import CheckDefinition
+from executor.reads.count_runs_of_sets import CountRunsOfSets
 from executor.reads.decide_permission import DecidePermission
+from executor.reads.judge_definitions import JudgeDefinitions
 from executor.reads.list_models import ListModels
 from executor.reads.read_executions import ReadExecutions
 from executor.reads.read_quarantine import ReadQuarantine
@@ -95,6 +97,8 @@ class UseCases:
     export_runs: ExportRuns
     export_spans: ExportSpans
     spend: ReadSpending
+    count_runs: CountRunsOfSets
+    check_definitions: JudgeDefinitions
     check_robot: CheckDefinition
     list_models: ListModels
     check_connector: CheckConnector
@@ -165,6 +169,7 @@ class UseCases:
             known_secrets=adapters.known_secrets,
             calls=CallRunner(
                 blobs=adapters.blobs,
+                views=views,
                 real=Toolset(tools, RedactedProcesses(adapters.processes, adapters.known_secrets)),
                 recording=Toolset(
                     RobotTools(mcp=adapters.recording_tools, registry=built_in, recorded=True),
@@ -207,7 +212,9 @@ class UseCases:
                 runs=runs, worker=worker, send=send, clock=clock, lease=settings.lease, outages=service.outages
             ),
             remove=RemoveRuns(runs=runs, blobs=adapters.blobs, clock=clock, keep=timedelta(days=settings.keep_days)),
-            heartbeat=Heartbeat(publish=publish, clock=clock, executor_id=owner, capacity=settings.capacity),
+            heartbeat=Heartbeat(
+                publish=publish, clock=clock, executor_id=owner, capacity=settings.capacity, views=views
+            ),
             call_agents=call_agents,
             abort_calls=AbortCalls(calls=adapters.calls),
             read=ReadExecutions(runs=runs),
@@ -222,6 +229,8 @@ class UseCases:
             export_runs=export_runs,
             export_spans=export_spans,
             spend=ReadSpending(runs=runs),
+            count_runs=CountRunsOfSets(runs=runs),
+            check_definitions=JudgeDefinitions(views=views, servers=adapters.servers or {}, clock=clock),
             check_robot=CheckDefinition(views=views, tools=tools),
             list_models=ListModels(views=views),
             check_connector=CheckConnector(models=models),

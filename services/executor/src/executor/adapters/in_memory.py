@@ -14,6 +14,7 @@ from executor.domain.conversation.chat import ModelReply, Tool
 from executor.file_ports import Page, Picture
 from executor.model_port import Prompt
 from executor.ports import Adapters
+from executor.tool_ports import OwnServers
 from rota_common.clock import Clock, now
 from rota_common.errors import Permanent, Transient
 from rota_common.stores.blobs import Owner, text_of
@@ -134,7 +135,7 @@ class InMemoryDefinitions:
     def __init__(self) -> None:
         self._sets: dict[str, list[DefinitionSet]] = {}
         self._ones: dict[str, Definition] = {}
-        self.reads = 0
+        self.reads = self.seen = 0
 
     def write(self, team: str, *specs: tuple[DefinitionKind, str, dict[str, Any] | None], at: datetime = BEGAN) -> int:
         """Make the next set of all these at once, of which those without a spec are deleted; returns its number."""
@@ -247,6 +248,9 @@ class ScriptedTools:
         self._tools, self._answer = tools, answer
         self.calls: list[ToolUse] = []
         self.missing: list[str] = []
+
+    def with_own(self, servers: OwnServers) -> "ScriptedTools":
+        return self
 
     async def list(self, robot: Robot) -> Sequence[Tool]:
         allowed = robot.allowed_servers()

@@ -40,12 +40,13 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
     """MongoDB, NATS, litellm and the MCP servers, prepared and probed by `service`."""
     mongo = Mongo.of(settings, "executor")
     runs, calls = MongoRuns(mongo.database, keep=timedelta(days=settings.keep_days)), MongoCalls(mongo.database)
-    guarded = GuardedTransport(allowed=networks(settings.allow_private_targets))
+    guard = partial(GuardedTransport, allowed=networks(settings.allow_private_targets))
+    guarded = guard()
     model, servers = LitellmModel(guarded), load_servers(settings.mcp_dir, os.environ if environ is None else environ)
     files = TeamFiles(attachments=Attachments(service.bus), ask=service.ask, clock=service.runtime.clock)
     web, secrets = GuardedGet(client=web_client()), asked_of_the_gateway(service.ask)
     teams = {server.id: server.teams for server in servers.values()}
-    tools = McpTools(servers, secrets=secrets, files=files)
+    tools = McpTools(servers, secrets=secrets, files=files, guard=guard)
     keys = sorted({key for server in servers.values() for key in server.keys})
     budget = MongoBudget(mongo.database)
     for prepare in (runs.prepare, calls.prepare, budget.prepare):

@@ -1,4 +1,4 @@
-"""A team's agents and connectors at one state of its definitions: those of the platform, and its own."""
+"""A team's agents, connectors and MCP servers at one state of its definitions: the platform's, and its own."""
 
 import asyncio
 from collections import OrderedDict
@@ -14,6 +14,7 @@ from executor.agents.connectors import Connector, Connectors, TeamConnectors
 from executor.agents.model_parameters import wrong_parameters
 from executor.agents.prompt_files import Agent, Agents, TeamAgents
 from executor.definition_port import Definitions, NoDefinitions
+from executor.tool_ports import OwnServers
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime.logs import logger
 from rota_contracts.definitions.agent import AgentDefinition
@@ -41,6 +42,7 @@ class TeamView:
     rev: int
     agents: TeamAgents
     connectors: TeamConnectors
+    servers: OwnServers = field(default_factory=dict)
     unreadable: Mapping[str, str] = field(default_factory=dict)
 
     def missing(self, agent_id: str) -> str:
@@ -65,14 +67,19 @@ class TeamViews:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_kept", ViewMemory(self.limit))
 
-    async def current(self, team: str) -> int:
-        """The number of the team's set of this moment."""
-        return (await self._current(team)).rev
+    async def begin(self, team: str, execution_id: str) -> int:
+        """The number of the set that a new run begins with: the current one, or a canary."""
+        return (await self._current(team)).rev_of(execution_id)
+
+    @property
+    def seen(self) -> int:
+        """The sequence number of the bucket up to which current sets are known here; 0: they aren't followed now."""
+        return self.definitions.seen
 
     async def of(self, team: str, rev: int | None = None) -> TeamView:
         """At this set, or at the current one. Raises Permanent for a set that isn't kept any more, Transient while
         definitions can't be read."""
-        rev = await self.current(team) if rev is None else rev
+        rev = (await self._current(team)).rev if rev is None else rev
         if rev == 0:
             return TeamView(team, 0, self.agents.of(team), self.connectors.of(team))
         if (kept := self._kept.get(team, rev)) is not None:
@@ -136,6 +143,7 @@ class TeamViews:
     def _made(self, of: DefinitionSet, read: Sequence[tuple[str, Definition | str]]) -> tuple[TeamView, int]:
         team, size = of.team_id, BASE
         agents, connectors, unreadable = dict[str, Agent](), dict[str, Connector](), dict[str, str]()
+        servers = dict[str, Definition]()
         for name, one in read:
             if isinstance(one, str):
                 unreadable[name] = one
@@ -150,10 +158,12 @@ class TeamViews:
                 agents[one.id] = made
             elif isinstance(made, Connector):
                 connectors[one.id] = made
+            else:
+                servers[one.id] = one
         if unreadable:
             _log.warning("definitions can't be read", team_id=team, rev=of.rev, unreadable=unreadable)
-        view = TeamView(team, of.rev, self.agents.of(team, agents), self.connectors.of(team, connectors), unreadable)
-        return view, size
+        mine = self.agents.of(team, agents), self.connectors.of(team, connectors)
+        return TeamView(team, of.rev, *mine, servers, unreadable), size
 
 
 def made_of(one: Definition) -> Agent | Connector | None:

@@ -24,7 +24,8 @@ class CheckDefinition:
     async def __call__(self, request: CheckRobot) -> RobotProblems:
         robot = request.robot
         view = await self.views.of(robot.team_id)
-        return RobotProblems(problems=[*_agents_missing(robot, view), *self.tools.problems(robot)])
+        tools = self.tools.with_own(view.servers)
+        return RobotProblems(problems=[*_agents_missing(robot, view), *tools.problems(robot)])
 
 
 def _agents_missing(robot: Robot, view: TeamView) -> Iterator[str]:

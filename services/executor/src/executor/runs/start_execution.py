@@ -42,7 +42,7 @@ class StartExecution:
             robot,
             now=self.clock(),
             traceparent=event.traceparent,
-            definitions_rev=await self.views.current(requested.team_id),
+            definitions_rev=await self.views.begin(requested.team_id, requested.execution_id),
         )
         created = await self.worker.start(self.status.beginning(run))
         latest = await self.robots.known(*of, rev=robot.rev)  # a change of its status may have missed the run

@@ -156,7 +156,7 @@ class StepRunner:
             return StepResult(ready)
         agent, of_team = agents.agent(phase), agents.view.agents
         plans = phase in (Phase.GOALS, Phase.TASKS)
-        listed = await self.calls.toolset(run).tools.list(run.robot) if plans else ()
+        listed = await (await self.calls.toolset(run)).tools.list(run.robot) if plans else ()
         shown = permitted_to(run.robot, role_of(run), listed)
         tools = shown if phase is Phase.TASKS else ()
         about = of_team.about(assistants(run.robot)) if plans else {}
@@ -192,7 +192,7 @@ class StepRunner:
         agent, connector = turn.agent, candidate.connector
         within = InWindow(run, step, candidate.model, connector, self.hooks)
         without = turn.closing or is_last_attempt(run)
-        mine = within.tools(() if without else await tools_for(self.calls.toolset(run).tools, run, step, agent))
+        mine = within.tools(() if without else await tools_for((await self.calls.toolset(run)).tools, run, step, agent))
         tools = [*mine, ASK_PERSON] if turn.may_ask else mine
         build = partial(turn.messages, in_text=within.in_text(tools), model=connector.model)
         wanted = wanted_texts(run, subject_of(step))
@@ -255,7 +255,7 @@ class StepRunner:
             await keep_output(self.blobs, run, text, inline_limit=0)
         kept = await keep_reply(self.blobs, run, reply.model_dump_json())
         reached = reaching(run.robot, agents.agent(subject_of(step)).uses)
-        problems = [*self.calls.toolset(run).tools.problems(reached), *left_out]
+        problems = [*(await self.calls.toolset(run)).tools.problems(reached), *left_out]
         return StepResult(outcome, kept, tools, problems, reply.call)
 
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 from services.executor.tests.fixtures import GOOD, outcome_of
 
@@ -186,21 +186,20 @@ class StepHarness:
         window: int = 0,
         connectors: Connectors | None = None,
     ) -> None:
-        self.model = model
+        self.model, unused = model, cast(Any, None)
         self.tools, self.processes = ScriptedTools(tools), ScriptedProcesses()
         self.clock, self.steps = SetClock(), list[Step]()
         self.blobs, self.files = InMemoryBlobs(), InMemoryFiles()
         self.pictures = ScriptedPictures()
         self.pieces: list[tuple[int, str]] = []
         self.agents, self.definitions = Agents(), InMemoryDefinitions()
-        unused: Any = None
         if agent is not None:
             self.agents._built_in[agent.id] = agent
         connectors = connectors or Connectors("rehearsal", environ={})
         if window:
             known = connectors._all["rehearsal"]
             connectors._all["rehearsal"] = replace(known, window=window)
-        views = TeamViews(agents=self.agents, connectors=connectors, definitions=self.definitions)
+        views = self._views(connectors)
         models = Models(views=views, real=model, rehearsal=model)
         self.run_step = StepRunner(
             models=models,
@@ -221,8 +220,11 @@ class StepHarness:
 
     def use(self, connectors: Connectors) -> None:
         """Other connectors from now on; the model stays."""
-        views = TeamViews(agents=self.agents, connectors=connectors, definitions=self.definitions)
-        self.run_step = replace(self.run_step, models=Models(views=views, real=self.model, rehearsal=self.model))
+        models = Models(views=self._views(connectors), real=self.model, rehearsal=self.model)
+        self.run_step = replace(self.run_step, models=models)
+
+    def _views(self, connectors: Connectors) -> TeamViews:
+        return TeamViews(agents=self.agents, connectors=connectors, definitions=self.definitions)
 
     async def _piece(self, run: Run, task_id: str, number: int, text: str) -> None:
         self.pieces.append((number, text))

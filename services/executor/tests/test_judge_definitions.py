@@ -1,4 +1,4 @@
-"""What a team is about to write is judged beside the rest of its definitions and what the platform has."""
+"""Judgement of what a team is about to write, beside the rest of its definitions and what the platform has."""
 
 from pathlib import Path
 from typing import Any

@@ -64,7 +64,7 @@ async def followed(definitions: TeamDefinitions) -> AsyncIterator[None]:
             pass
 
     async def known() -> bool:
-        return definitions.seen > 0
+        return definitions.sequence > 0
 
     following = asyncio.create_task(follow())
     try:
@@ -93,20 +93,20 @@ async def test_a_set_and_a_revision_are_found_by_their_number_and_team(bus: Bus)
 async def test_a_new_set_comes_by_itself_and_it_is_known_how_far(bus: Bus) -> None:
     definitions = TeamDefinitions(bus)
     before = await write(bus, 1)
-    assert definitions.seen == 0
+    assert definitions.sequence == 0
     async with followed(definitions):
-        assert definitions.seen == before
+        assert definitions.sequence == before
         assert await definitions.current("acme") == a_set(1)
         assert await definitions.current("new") == DefinitionSet(team_id="new", rev=0)
         written = [await write(bus, 2), await write(bus, 1, team="new")]
 
         async def seen() -> bool:
-            return definitions.seen == written[-1]
+            return definitions.sequence == written[-1]
 
         await until(seen)
         assert await definitions.current("acme") == a_set(2)
         assert await definitions.current("new") == a_set(1, team="new")
-    assert definitions.seen == 0
+    assert definitions.sequence == 0
 
 
 async def test_without_a_connection_it_says_so_and_afterwards_reads_anew(tmp_path: Path) -> None:

@@ -35,7 +35,8 @@ class Team:
     """A team's two agents and their connector, whose prompts and model name the number of the set."""
 
     def __init__(self, system: Harness, server: OpenAIServer, team: str = TEAM) -> None:
-        self._system, self._host, self._team, self.rev = system, server.url, team, 0
+        self._system, self._host = system, server.url
+        self._team, self.rev = team, 0
         self._lock = asyncio.Lock()
 
     async def write(self) -> None:
@@ -77,36 +78,42 @@ async def call(system: Harness, team: str, execution_id: str | None = None) -> A
     return await system.services["validator"].ask(catalog.CALL_AGENT, question)
 
 
+class Provider:
+    """A model's server. `seen`: the sets that each run was asked with, by their prompts and models; each question is
+    followed by three new sets. `keys`: those of questions to the team's own connector."""
+
+    def __init__(self) -> None:
+        self.team: Team | None = None
+        self.seen: dict[str, set[str]] = defaultdict(set)
+        self.keys: set[str] = set()
+
+    async def answer(self, asked: ModelRequest) -> str:
+        assert self.team is not None
+        found = re.search(r"request number (\w+)", str(asked.body["messages"]))
+        assert found is not None
+        of_set = re.findall(r"Set (\d+)\.", asked.system)
+        self.seen[found[1]] |= {*of_set, *re.findall(r"model-(\d+)", asked.body["model"])}
+        if of_set:
+            self.keys.add(asked.headers["authorization"])
+        for _ in range(3):
+            await self.team.write()
+        return ANSWERS.get(kind(asked), "Well.")
+
+
 async def test_a_run_finishes_with_the_set_that_it_began_with(
     system: Harness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("executor.adapters.real.asked_of_the_gateway", lambda ask: CachedSecrets(read))
-    seen: dict[str, set[str]] = defaultdict(set)
-    keys: set[str] = set()
-
-    async def answer(asked: ModelRequest) -> str:
-        found = re.search(r"request number (\w+)", str(asked.body["messages"]))
-        assert found is not None
-        of_set = re.findall(r"Set (\d+)\.", asked.system)
-        seen[found[1]] |= {*of_set, *re.findall(r"model-(\d+)", asked.body["model"])}
-        if of_set:
-            keys.add(asked.headers["authorization"])
-        for _ in range(3):
-            await team.write()
-        return ANSWERS.get(kind(asked), "Well.")
-
-    async with openai_server(answer) as server:
-        team = Team(system, server)
+    provider = Provider()
+    seen, folder = provider.seen, tmp_path
+    async with openai_server(provider.answer) as server:
+        team = provider.team = Team(system, server)
         await system.keep(a_robot(config={"resources": {"agents": [*AGENTS]}}, rev=2))
         options = f"{{model: usual, host: '{server.url}', key: $ENV.KEY}}"
-        (tmp_path / "usual.yaml").write_text(f"label: U\nteams: '*'\ntype: openai\noptions: {options}\n")
+        (folder / "usual.yaml").write_text(f"label: U\nteams: '*'\ntype: openai\noptions: {options}\n")
         await team.write()
-        async with system.executor(
-            connector="usual",
-            connectors_dir=tmp_path,
-            environ={"KEY": "sk-operator"},
-            allow_private_targets="127.0.0.0/8",
-        ):
+        own = {"environ": {"KEY": "sk-operator"}, "allow_private_targets": "127.0.0.0/8"}
+        async with system.executor(connector="usual", connectors_dir=folder, **own):
             for number in range(RUNS):
                 said = {"action": "task.add", "messages": [{"content": f"request number e{number}"}]}
                 await system.request(f"e{number}", type="human", input=said)
@@ -122,4 +129,4 @@ async def test_a_run_finishes_with_the_set_that_it_began_with(
             assert seen["None"] == {newest}
             assert "there is no agent experts.writer" in (await call(system, OTHER)).error
             assert (await system.replay("e0")).same
-    assert keys == {f"Bearer sk-of-{TEAM}"}
+    assert provider.keys == {f"Bearer sk-of-{TEAM}"}

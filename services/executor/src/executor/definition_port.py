@@ -9,7 +9,7 @@ class Definitions(Protocol):
     """Sets and revisions never change. All raise Transient while they can't be read."""
 
     @property
-    def seen(self) -> int:
+    def sequence(self) -> int:
         """The sequence number of the bucket up to which current sets are known; 0 while they aren't followed."""
         ...
 
@@ -29,7 +29,7 @@ class Definitions(Protocol):
 class NoDefinitions:
     """No team has any."""
 
-    seen = 0
+    sequence = 0
 
     async def current(self, team: str) -> DefinitionSet:
         return DefinitionSet(team_id=team, rev=0)

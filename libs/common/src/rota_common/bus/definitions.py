@@ -43,7 +43,7 @@ class TeamDefinitions:
         )
 
     @property
-    def seen(self) -> int:
+    def sequence(self) -> int:
         """The sequence number of the bucket up to which current sets are known here; 0 while it isn't followed."""
         return self._seen if self._current.current else 0
 

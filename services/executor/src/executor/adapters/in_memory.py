@@ -135,7 +135,7 @@ class InMemoryDefinitions:
     def __init__(self) -> None:
         self._sets: dict[str, list[DefinitionSet]] = {}
         self._ones: dict[str, Definition] = {}
-        self.reads = self.seen = 0
+        self.reads = self.sequence = 0
 
     def write(self, team: str, *specs: tuple[DefinitionKind, str, dict[str, Any] | None], at: datetime = BEGAN) -> int:
         """Make the next set of all these at once, of which those without a spec are deleted; returns its number."""

@@ -38,11 +38,15 @@ class LitellmModel:
     megabytes. `guarded`: takes the calls of connectors that teams wrote."""
 
     def __init__(self, guarded: httpx.AsyncBaseTransport | None = None) -> None:
-        self._clients = TeamClients(guarded or GuardedTransport())
+        self._guarded = guarded or GuardedTransport()
+        self._clients = TeamClients(self._guarded)
         self._litellm: Any = None
         self._loading = asyncio.Lock()
         self._formless = Formless()
         self._log = logger(service="executor")
+
+    async def close(self) -> None:
+        await self._guarded.aclose()
 
     async def load(self) -> None:
         """Import litellm in a thread, without its request for a price list, and what its first call would import: on a

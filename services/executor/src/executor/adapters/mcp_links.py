@@ -29,9 +29,14 @@ class McpLinks:
     takes 10 MB and 0.3 s. `guard` makes the transport to addresses that teams wrote."""
 
     def __init__(
-        self, secrets: TeamSecrets, guard: Callable[[], httpx.AsyncBaseTransport], monotonic: Callable[[], float]
+        self,
+        secrets: TeamSecrets,
+        *,
+        guard: Callable[[], httpx.AsyncBaseTransport],
+        monotonic: Callable[[], float],
     ) -> None:
-        self._secrets, self._guard, self._monotonic = secrets, guard, monotonic
+        self._secrets = secrets
+        self._guard, self._monotonic = guard, monotonic
         self._links: dict[tuple[str, str], Link] = {}
         self._own: dict[str, OrderedDict[tuple[str, int], tuple[Link, float]]] = {}
 

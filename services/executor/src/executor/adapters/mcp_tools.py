@@ -51,7 +51,7 @@ class McpTools:
     ) -> None:
         self._servers = servers
         self._files = files
-        self._links = McpLinks(secrets, guard, monotonic)
+        self._links = McpLinks(secrets, guard=guard, monotonic=monotonic)
         self._problems: dict[tuple[str, str], str] = {}
 
     def with_own(self, servers: OwnServers) -> "McpTools":

@@ -41,20 +41,17 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
     mongo = Mongo.of(settings, "executor")
     runs, calls = MongoRuns(mongo.database, keep=timedelta(days=settings.keep_days)), MongoCalls(mongo.database)
     guard = partial(GuardedTransport, allowed=networks(settings.allow_private_targets))
-    guarded = guard()
-    model, servers = LitellmModel(guarded), load_servers(settings.mcp_dir, os.environ if environ is None else environ)
+    model, servers = LitellmModel(guard()), load_servers(settings.mcp_dir, os.environ if environ is None else environ)
     files = TeamFiles(attachments=Attachments(service.bus), ask=service.ask, clock=service.runtime.clock)
     web, secrets = GuardedGet(client=web_client()), asked_of_the_gateway(service.ask)
     teams = {server.id: server.teams for server in servers.values()}
     tools = McpTools(servers, secrets=secrets, files=files, guard=guard)
     keys = sorted({key for server in servers.values() for key in server.keys})
     budget = MongoBudget(mongo.database)
-    for prepare in (runs.prepare, calls.prepare, budget.prepare):
+    load = () if settings.connector == REHEARSAL else (model.load,)
+    for prepare in (runs.prepare, calls.prepare, budget.prepare, *load):
         service.on_start(prepare)
     service.probe("mongo", mongo.ping)
-    if settings.connector != REHEARSAL:
-        service.on_start(model.load)
-
     return Adapters(
         runs=runs,
         calls=calls,
@@ -78,7 +75,7 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
         servers=teams,
         spans=receiver_of(settings),
         known_secrets=lambda team: (*secrets.known(team), *keys),
-        close=partial(_close, tools.close, mongo.close, web.client.aclose, guarded.aclose),
+        close=partial(_close, tools.close, mongo.close, web.client.aclose, model.close),
     )
 
 

@@ -203,12 +203,8 @@ class TeamConnectors:
     def _default(self) -> str:
         if not self.default or allows(self.platform[self.default].teams, self.team):
             return self.default
-        asks = (name for name in sorted({*self.platform, *self.own}) if self._asks(name))
-        return next(asks, self.default)
-
-    def _asks(self, name: str) -> bool:
-        found = self.find(name)
-        return found is not None and found.type != REHEARSAL and not found.problem
+        found = (self.find(name) for name in sorted({*self.platform, *self.own}))
+        return next((one.id for one in found if one and one.type != REHEARSAL and not one.problem), self.default)
 
     def _listed(self) -> str:
         return ", ".join(each.id for each in self.providers())

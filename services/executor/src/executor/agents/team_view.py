@@ -72,9 +72,9 @@ class TeamViews:
         return (await self._current(team)).rev_of(execution_id)
 
     @property
-    def seen(self) -> int:
+    def sequence(self) -> int:
         """The sequence number of the bucket up to which current sets are known here; 0: they aren't followed now."""
-        return self.definitions.seen
+        return self.definitions.sequence
 
     async def of(self, team: str, rev: int | None = None) -> TeamView:
         """At this set, or at the current one. Raises Permanent for a set that isn't kept any more, Transient while

@@ -1,4 +1,4 @@
-"""How runs have ended, by the set of definitions that they began with."""
+"""Counts of how runs have ended, by the set of definitions that they began with."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Judges what a team is about to write, beside the rest of its definitions and what the platform has."""
+"""Judgement of what a team is about to write, beside the rest of its definitions and what the platform has."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

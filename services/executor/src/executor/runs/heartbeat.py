@@ -37,6 +37,6 @@ class Heartbeat:
             executor_id=self.executor_id,
             capacity=capacity,
             at=self.clock(),
-            definitions_seen=self.views.seen,
+            definitions_seen=self.views.sequence,
         )
         await self.publish.observe(catalog.EXECUTOR_REPORTED, report)

@@ -129,6 +129,11 @@ def load_servers(folder: Path | None, environ: Mapping[str, str]) -> dict[str, S
     return {path.stem: _server(path, environ) for path in sorted(folder.glob("*.yaml"))}
 
 
+def teams_of(servers: Mapping[str, Server]) -> dict[str, Teams]:
+    """The teams that may use each."""
+    return {server_id: server.teams for server_id, server in servers.items()}
+
+
 def own_servers(definitions: Mapping[str, Definition]) -> dict[str, Server]:
     """Those that a team wrote; one that this version can't read has a problem."""
     return {server_id: _own(one) for server_id, one in definitions.items()}

@@ -13,7 +13,7 @@ from executor.adapters.httpx_pages import HttpxPages
 from executor.adapters.httpx_pictures import HttpxPictures
 from executor.adapters.litellm_model import LitellmModel
 from executor.adapters.litellm_prices import LitellmPrices
-from executor.adapters.mcp_servers import load_servers
+from executor.adapters.mcp_servers import load_servers, teams_of
 from executor.adapters.mcp_tools import McpTools
 from executor.adapters.mongo_budget import MongoBudget
 from executor.adapters.mongo_calls import MongoCalls
@@ -44,7 +44,6 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
     model, servers = LitellmModel(guard()), load_servers(settings.mcp_dir, os.environ if environ is None else environ)
     files = TeamFiles(attachments=Attachments(service.bus), ask=service.ask, clock=service.runtime.clock)
     web, secrets = GuardedGet(client=web_client()), asked_of_the_gateway(service.ask)
-    teams = {server.id: server.teams for server in servers.values()}
     tools = McpTools(servers, secrets=secrets, files=files, guard=guard)
     keys = sorted({key for server in servers.values() for key in server.keys})
     budget = MongoBudget(mongo.database)
@@ -66,13 +65,13 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | N
         rehearsal=RehearsalModel(),
         tools=tools,
         processes=NatsProcesses(service.bus),
-        recording_tools=RecordingTools(teams),
+        recording_tools=RecordingTools(teams_of(servers)),
         recording_processes=RecordingProcesses(),
         budget=budget,
         prices=LitellmPrices(model),
         team_documents=MongoRunsOfTeam(mongo.database),
         hooks=load_hooks(settings.hooks),
-        servers=teams,
+        servers=teams_of(servers),
         spans=receiver_of(settings),
         known_secrets=lambda team: (*secrets.known(team), *keys),
         close=partial(_close, tools.close, mongo.close, web.client.aclose, model.close),

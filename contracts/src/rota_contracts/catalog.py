@@ -160,7 +160,7 @@ APPROVAL_DECIDED     = channel("approval.decided",     approval.ApprovalDecidedV
 NOTICE_REQUESTED     = channel("notice.requested",     notice.NoticeRequestedV1,           stream="FACTS",      producers="trigger-gateway", consumers="delivery-center")
 QUARANTINE_DECIDED   = channel("quarantine.decided",   quarantine.QuarantineDecidedV1,     stream="FACTS",      producers="executor",        consumers="anyone")
 CONTROL_GIVEN        = channel("control.given",        control.ControlGivenV1,             stream=None,         producers="executor",        consumers="executor delivery-center")
-EXECUTOR_REPORTED    = channel("executor.reported",    executor_capacity.ExecutorReportedV1,        stream=None,         producers="executor",        consumers="scheduler")
+EXECUTOR_REPORTED    = channel("executor.reported",    executor_capacity.ExecutorReportedV1,        stream=None,         producers="executor",        consumers="scheduler trigger-gateway")
 TEAM_REMOVED         = channel("team.removed",         team_facts.TeamRemovedV1,          stream="FACTS",      producers="trigger-gateway", consumers="trigger-gateway scheduler executor delivery-center learner memory")
 AUDIT_RECORDED       = channel("audit.recorded",       audit.AuditRecordedV1,              stream="FACTS",      producers="trigger-gateway", consumers="anyone")
 MODEL_CALLED         = channel("model.called",         spend.ModelCalledV1,                stream=None,         producers="executor",        consumers="anyone")

@@ -79,13 +79,15 @@ class Canary(Part):
 class DefinitionSet(Part):
     """All definitions of a team at one moment, deleted ones left out: `entries` maps `<kind>/<id>` to the revision.
 
-    `rev` counts from 1; 0 is the empty set that every team begins with. `canary`: beside the current set alone.
+    `rev` counts from 1; 0 is the empty set that every team begins with. Of the current set alone: `canary`, which
+    stands beside it, and `version`, which grows with each change of either.
     """
 
     team_id: Name
     rev: int = Field(ge=0)
     entries: dict[str, int] = {}
     canary: Canary | None = None
+    version: int = 0
 
     def rev_of(self, execution_id: str) -> int:
         """The set that a new run begins with; the same one however often it is asked."""

@@ -12,6 +12,7 @@ from trigger_gateway.adapters.hmac_links import HmacLinks
 from trigger_gateway.adapters.mongo_attachments import MongoAttachmentRecords
 from trigger_gateway.adapters.mongo_audit import MongoAuditLog
 from trigger_gateway.adapters.mongo_changes import MongoChanges
+from trigger_gateway.adapters.mongo_definitions import MongoDefinitions
 from trigger_gateway.adapters.mongo_inbound_log import MongoInboundLog
 from trigger_gateway.adapters.mongo_members import MongoMembers
 from trigger_gateway.adapters.mongo_rates import MongoRateStore
@@ -21,6 +22,7 @@ from trigger_gateway.adapters.mongo_secrets import MongoSecrets
 from trigger_gateway.adapters.mongo_sources import MongoSources
 from trigger_gateway.adapters.mongo_stream_leases import MongoStreamLeases
 from trigger_gateway.adapters.mongo_teams import MongoKeys, MongoTeams
+from trigger_gateway.adapters.nats_definition_copies import NatsDefinitionCopies
 from trigger_gateway.adapters.nats_definitions import NatsDefinitions
 from trigger_gateway.adapters.operator_secrets import OperatorFiles
 from trigger_gateway.adapters.secrets_key import load_key
@@ -44,9 +46,10 @@ def real(
     inbound = MongoInboundLog(mongo.database, service=service.name, limits=settings.post_limits)
     audit, members, teams = MongoAuditLog(mongo.database), MongoMembers(mongo.database), MongoTeams(mongo.database)
     files, secrets = MongoAttachmentRecords(mongo.database), MongoSecrets(mongo.database)
+    definitions, copies = MongoDefinitions(mongo.database), NatsDefinitionCopies(service.bus)
     leases = MongoStreamLeases(mongo.database, clock, lease=settings.reading_lease)
     stores = (robots, members, sources, keys, inbound, rates, requests, leases, files, audit, secrets, teams)
-    indexed: tuple[_Collection, ...] = stores
+    indexed: tuple[_Collection, ...] = (*stores, definitions)
     for collection in indexed:
         service.on_start(collection.prepare)
     service.on_stop(inbound.close)
@@ -59,6 +62,8 @@ def real(
         robots=robots,
         members=members,
         definitions=NatsDefinitions(service.bus),
+        definition_store=definitions,
+        definition_copies=copies,
         inbound=inbound,
         rates=rates,
         requests=requests,

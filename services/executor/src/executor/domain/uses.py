@@ -15,14 +15,11 @@ EXPECTED = f"{DISABLED}, {BUILTIN}, the id of an agent, or {BY_TOOL}<server>.<to
 Service = Literal["search", "vision", "audio", "fetch", "web", "keyword", "querydsl", "rerank"]
 SERVICES: tuple[Service, ...] = get_args(Service)
 
-BUILT_IN_SERVICES: frozenset[Service] = frozenset({"fetch"})
+BUILT_IN_SERVICES: frozenset[Service] = frozenset({"search", "fetch", "keyword", "querydsl", "rerank"})
 """Those that Rota can do itself."""
 
-BY_TOOLS: frozenset[Service] = frozenset({"fetch", "web"})
+BY_TOOLS: frozenset[Service] = frozenset({"search", "fetch", "web"})
 """Those that a tool of an MCP server can do."""
-
-SERVED: frozenset[Service] = BY_TOOLS | {"vision", "audio"}
-"""Those that are there; the others can only be switched off."""
 
 
 class UsesError(ValueError):
@@ -113,9 +110,8 @@ def _read(service: Service, given: Any) -> str:
 
 def _problem(service: Service, given: str) -> str:
     """What is expected in place of a value; empty for one that can be."""
-    if service not in SERVED:
-        return f"{DISABLED}, because nothing else is there yet"
     able = f"an agent or {BY_TOOL}<server>.<tool>" if service in BY_TOOLS else "an agent"
+    able = f"{BUILTIN} or {able}" if service in BUILT_IN_SERVICES else able
     if given == BUILTIN:
         return "" if service in BUILT_IN_SERVICES else f"{able}, because none is built in"
     if given.startswith(BY_TOOL):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any, cast
 
 import pytest
@@ -9,19 +10,24 @@ from services.executor.tests.fixtures import a_task, with_tasks
 from services.executor.tests.harness import ScriptedModel, StepHarness
 
 from executor.adapters.in_memory import ScriptedTools
+from executor.adapters.in_memory_hooks import ScriptedHook
 from executor.agents.prompt_files import parse
+from executor.domain import lifecycle
 from executor.domain.conversation.chat import Tool
 from executor.domain.outcomes import TaskAnswered
 from executor.domain.run import Run
 from executor.domain.search import pipeline
 from executor.domain.search.pipeline import KnowledgeQuery, Result, UnusableStage
+from executor.domain.search.searched import Searched
 from executor.steps.call_runner import Toolset
+from executor.steps.hook_chain import HookChain
 from executor.steps.search_first import SearchFirst
 from rota_common.bus.rpc import Ask
 from rota_common.errors import Permanent, Transient
 from rota_common.testing.samples import NOON, a_robot
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.conversation import ToolUse
+from rota_contracts.messages.hook import HookAction, HookCall, HookPoint, HookReply
 from rota_contracts.messages.memory import MemoryEntry, Recall, RecalledEntry, RecallReply, SharedEntry, SharedMatch
 from rota_contracts.messages.trigger import ExecutorMode
 from rota_contracts.messages.usage import ModelCall
@@ -42,7 +48,9 @@ class Library:
     """An assistant with `uses`, over scripted agents, memory and tools. `asked`: the agents' calls; `recalls`: the
     memory's questions."""
 
-    def __init__(self, uses: str, answers: dict[str, Any] | None = None, *, tools: Sequence[Tool] = (WEB,)) -> None:
+    def __init__(
+        self, uses: str, answers: dict[str, Any] | None = None, *, tools: Sequence[Tool] = (WEB,), hooks: Any = ()
+    ) -> None:
         self.model = ScriptedModel("It costs 9.")
         self.answers = {**ANSWERS, **(answers or {})}
         self.asked = list[CallAgent]()
@@ -60,7 +68,7 @@ class Library:
             ask=recall,
             ask_agent=self.ask,
             calls=made,
-            chain=None,
+            chain=HookChain(platform=hooks, processes=self.harness.processes),
             blobs=self.harness.blobs,
         )
         self.harness.run_step = searches
@@ -220,6 +228,17 @@ async def test_a_tool_that_may_not_be_called_is_a_note(subtests: pytest.Subtests
             assert library.mcp.calls == []
 
 
+async def test_hooks_before_calls_of_tools_have_a_say_in_those_of_a_search() -> None:  # EX-44
+    async def no(call: HookCall) -> HookReply:
+        return HookReply(action=HookAction.CANCEL, reason="no search engines")
+
+    hook = ScriptedHook(HookPoint.BEFORE_TOOL_CALL, answer=no)
+    library = Library('search: "mcp:web.search"', hooks=[hook])
+    run = await library.done()
+    assert (library.mcp.calls, len(hook.calls), len(notes(run))) == ([], 1, 1)
+    assert "no search engines" in notes(run)[0]
+
+
 async def test_a_search_is_saved_before_the_assistant_is_asked_and_made_once() -> None:  # CL-19
     library = Library("search: builtin")
     library.memory = RecallReply(entries=[own(f"k{number}", 0.9, f"{number} " + "a" * 2_000) for number in range(5)])
@@ -239,6 +258,13 @@ async def test_a_search_is_saved_before_the_assistant_is_asked_and_made_once() -
     assert len(library.asked) == 3
     await library.harness.step(run)  # as if the search itself hadn't been saved
     assert [each.call_id for each in library.asked[3:]] == [each.call_id for each in library.asked[:3]]
+
+
+def test_a_search_takes_none_of_its_turns_time_and_belongs_to_the_task_in_hand() -> None:
+    run = with_tasks(TASK, robot=ROBOT)
+    after = lifecycle.apply(run, Searched(TASK.id), now=NOON + timedelta(seconds=60), began=NOON)
+    assert (after.found, after.turn_seconds) == ({TASK.id: None}, 0)
+    assert lifecycle.apply(run, Searched("task-9"), now=NOON) is run
 
 
 async def test_a_run_without_a_model_searches_nothing() -> None:  # EX-08

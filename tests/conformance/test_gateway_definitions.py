@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -57,8 +58,8 @@ async def made_of(
     return made
 
 
-async def write(store: DefinitionStore, prompts: dict[str, str], *, at: datetime = AT, **how: object) -> Next:
-    made = await made_of(store, prompts, **how)  # type: ignore[arg-type]
+async def write(store: DefinitionStore, prompts: dict[str, str], *, at: datetime = AT, **how: Any) -> Next:
+    made = await made_of(store, prompts, **how)
     assert await store.write(made, expected=await store.head("acme"), at=at)
     return made
 

@@ -8,7 +8,7 @@ from inspect import getmembers, isfunction
 from types import ModuleType
 from typing import Any
 
-from executor.agents import context_files, prompt_files, prompts
+from executor.agents import context_files, prompt_files, prompts, search_prompts
 from executor.agents.sections import forms, given, identity, means, schemas
 from executor.domain.context import compaction
 from learner import prompts as of_learner
@@ -24,10 +24,12 @@ SECTIONS: dict[ModuleType, tuple[str, ...]] = {
 }
 """Functions whose words are sections; without one its place is empty."""
 
+SEARCHES = ("NEEDSEARCH", "KEYWORD", "QUERYDSL", "RERANK")
+
 TEXTS: dict[ModuleType, tuple[str, ...]] = {
     identity: ("SAFETY", "TAGS", "DUTY", "KEPT"),
     means: ("DISPATCH",),
-    forms: ("JSON", "NOTHING", "GOALS", "TASKS", "RUN", "DELIVERY", "ATTACHMENTS", "RESULT", "INSPIRATION"),
+    forms: ("JSON", "NOTHING", "GOALS", "TASKS", "RUN", "DELIVERY", "ATTACHMENTS", "RESULT", "INSPIRATION", *SEARCHES),
     context_files: ("MANDATORY",),
     compaction: ("INSTRUCTION", "SYSTEM"),
     of_validator: ("JUDGE", "ANSWER", "REPLY"),
@@ -60,8 +62,10 @@ def _sections() -> Iterator[Mutant]:
             yield Mutant(f"{kind.__module__}.{kind.__name__}.{name}", partial(setattr, kind, name, _nothing))
     for path in sorted(prompt_files.BUILT_IN.glob("*.md")):
         yield Mutant(path.name, partial(_without_words_of, path.stem))
-    for wish in prompts.WISHES:
-        yield Mutant(f"{prompts.__name__}.WISHES[{wish}]", partial(prompts.WISHES.__setitem__, wish, ""))
+    for module in (prompts, search_prompts):
+        wishes: dict[Any, str] = module.WISHES
+        for wish in wishes:
+            yield Mutant(f"{module.__name__}.WISHES[{wish}]", partial(wishes.__setitem__, wish, ""))
 
 
 def _lines() -> Iterator[Mutant]:

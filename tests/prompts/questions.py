@@ -18,11 +18,14 @@ from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.adapters.litellm_model import LitellmModel
 from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agents
+from executor.agents.search_prompts import stage_call
 from executor.agents.team_view import TeamViews
 from executor.call_agents import CallAgents, LeaseSettings
 from executor.domain import lifecycle
 from executor.domain.outcomes import Unusable
 from executor.domain.run import Run
+from executor.domain.search.pipeline import Result, Stage, as_text
+from executor.domain.search.searched import Searched
 from executor.domain.steps import Compact, RunTurn
 from executor.steps.models import Models
 from learner.history import PastRun
@@ -168,6 +171,21 @@ def _message() -> CallAgent:
     return CallAgent(**OWNER, call_id="c1", assistant_id="rota.message", messages=words, execution_id="e1", timeout=60)
 
 
+FOUND = [Result("prices/p1", "Globex: 9 euros"), Result("https://globex.example/", "Globex grows")]
+
+
+def _stage(stage: Stage, agent: str = "", **given: Any) -> CallAgent:
+    run = run_at_task()
+    step = lifecycle.next_step(run)
+    assert isinstance(step, RunTurn)
+    return stage_call(run, step, stage, agent or f"rota.{stage}", **given)
+
+
+def _searched(run: Run) -> Run:
+    (task, *_) = run.execution.tasks or []
+    return lifecycle.apply(run, Searched(task.id, Text(inline=as_text(FOUND))), now=NOON)
+
+
 def _once_more(run: Run) -> Run:
     return lifecycle.apply(run, Unusable("expected at least one task"), now=NOON)
 
@@ -194,4 +212,10 @@ QUESTIONS: dict[str, Callable[[Asker], Awaitable[None]]] = {
     "learning": lambda ask: ask.call(_learning()),
     "dedup": lambda ask: ask.call(_dedup()),
     "message": lambda ask: ask.call(_message()),
+    "run_after_a_search": lambda ask: ask.step(_searched(run_at_task())),
+    "needsearch": lambda ask: ask.call(_stage("needsearch")),
+    "keyword": lambda ask: ask.call(_stage("keyword")),
+    "querydsl": lambda ask: ask.call(_stage("querydsl", words="Globex price", collections=["prices"])),
+    "rerank": lambda ask: ask.call(_stage("rerank", "experts.writer", results=FOUND)),
+    "title": lambda ask: ask.call(_message().model_copy(update={"assistant_id": "rota.title"})),
 }

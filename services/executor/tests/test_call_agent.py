@@ -248,6 +248,15 @@ async def test_without_an_execution_no_placeholder_is_left(world: Replicas) -> N
     assert any("a member of the team" in text for text in prompts)
 
 
+async def test_the_agents_of_a_search_and_of_titles_are_called_like_any_other(world: Replicas) -> None:  # CL-21
+    world.model.go.set()
+    for name in ("needsearch", "keyword", "querydsl", "title"):
+        answer = await world.replica()(a_call(call_id=name, assistant_id=f"__yao.{name}"))
+        assert (answer.error, answer.model) == ("", "rehearsal")
+    (*_, title) = world.model.prompts
+    assert title.messages[0].text().startswith("Give the conversation a title")
+
+
 async def test_without_an_execution_the_robots_identity_is_in_the_prompt(world: Replicas) -> None:  # EX-28, TG-34
     robot = a_robot(config={"identity": {"role": "Sales Help", "duties": ["Answer."]}}, system_prompt="Be brief.")
 

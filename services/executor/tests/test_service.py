@@ -39,6 +39,7 @@ from rota_contracts.messages.provider import Capability, ListAgents, ListProvide
 from rota_contracts.messages.replay import ReplayExecution
 from rota_contracts.messages.robot_check import CheckRobot
 from rota_contracts.messages.robot_facts import RobotDeletedV1
+from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import InterventionAction, Message
 from rota_contracts.messages.validation import Assertion, CheckRules, RulesReply, ValidationResult
 from rota_contracts.robots.robot import Robot
@@ -271,6 +272,37 @@ async def test_agents_fetch_and_search_as_the_platforms_file_says(tmp_path: Path
     (use, other) = done.results[0].turns[0].rounds[0].uses
     assert (use.output and use.output.inline) == "source: https://example.com/\n\nThe plan costs 9."
     assert (other.server, other.output and other.output.inline) == ("rota.agent.experts.reader", "It costs 9.")
+    assert (replayed.same, replayed.difference) == (True, "")
+
+
+async def test_a_search_before_a_task_is_made_once_and_replays_the_same(tmp_path: Path) -> None:  # CL-19 CL-21
+    (tmp_path / "agent.yml").write_text("uses: {search: builtin, web: experts.reader}")
+    (tmp_path / "experts.reader.md").write_text("---\nteams: ['*']\n---\nSearch.")
+    model = ScriptedModel(
+        '{"content": "Score it"}',
+        '{"tasks": [{"description": "What does Globex cost?", "executor_id": "experts.writer"}]}',
+        '{"search": true}',
+        '{"keywords": ["Globex", "price"]}',
+        "I can't make that query.",
+        "It costs 9, says https://globex.example/.",
+        "It costs 9.",
+        "# Done",
+    )
+    async with executor(in_memory(EQUIPPED, rehearsal=model), agents=tmp_path) as bus:
+        await request(bus)
+        await bus.settled()
+        replayed = await bus.ask(catalog.REPLAY, ReplayExecution(team_id=TEAM, execution_id="e1"))
+        done = await execution(bus)
+    assert done is not None
+    asked = [prompt.messages[-1].text() for prompt in model.prompts]
+    assert ["Must something be searched for" in asked[2], "Make the keywords" in asked[3]] == [True, True]
+    assert asked[5].endswith("and where it stands:\nGlobex price")
+    assert "[1] source: experts.reader\nIt costs 9, says https://globex.example/." in asked[6]
+    assert [note for note in done.notes if note.startswith("search: ")] == [
+        "search: went on without querydsl: agent rota.querydsl: expected an answer in JSON with query, collections, "
+        "limit, min_score"
+    ]
+    assert (done.results[0].output, done.usage.calls) == (Text(inline="It costs 9."), 0)
     assert (replayed.same, replayed.difference) == (True, "")
 
 

@@ -18,9 +18,9 @@ from executor.domain.outcomes import Used
 from executor.domain.steps import MakeCalls
 from executor.domain.used_tools import reaching, with_used
 from executor.domain.uses import (
+    BUILT_IN_SERVICES,
     BY_TOOLS,
     NO_USES,
-    SERVED,
     SERVICES,
     ByAgent,
     ByTool,
@@ -56,13 +56,15 @@ def test_each_service_takes_the_four_kinds_of_value_that_it_has(subtests: pytest
         "__yao.reader": ByAgent("rota.reader"),
         "mcp:ark.web.search": ByTool("ark.web", "search"),
     }
-    for service in SERVED:
+    for service in SERVICES:
         for said, provider in values.items():
             if isinstance(provider, ByTool) and service not in BY_TOOLS:
                 continue
             with subtests.test(f"{service}: {said!r}"):
                 assert read_uses({service: said}).of(service) == provider
-    assert read_uses({"fetch": "builtin"}).of("fetch") == "builtin"
+    for service in BUILT_IN_SERVICES:
+        assert read_uses({service: "builtin"}).of(service) == "builtin"
+    assert {"search", "fetch", "keyword", "querydsl", "rerank"} == BUILT_IN_SERVICES
     assert dict.fromkeys(SERVICES, None) == {service: read_uses(None).of(service) for service in SERVICES}
     assert read_uses(dict.fromkeys(SERVICES, "disabled")) == Uses(*["disabled"] * 8)
 
@@ -77,7 +79,11 @@ def test_what_uses_can_not_say_is_refused_with_the_field_and_the_mend(subtests: 
         "not built in": ({"web": "builtin"}, "uses.web: expected an agent or mcp:.*, because none is built in"),
         "no sight": ({"vision": "builtin"}, "uses.vision: expected an agent, because none is built in"),
         "no tool sees": ({"audio": "mcp:a.b"}, "uses.audio: expected an agent, because a tool can't do it"),
-        "not there": ({"search": "builtin"}, "uses.search: expected disabled, because nothing else is there yet"),
+        "no tool extracts": (
+            {"keyword": "mcp:a.b"},
+            "uses.keyword: expected builtin or an agent, because a tool can't",
+        ),
+        "no tool searches": ({"search": "mcp:a"}, "uses.search: expected mcp:<server>.<tool>, got 'mcp:a'"),
     }
     for name, (given, reason) in cases.items():
         with subtests.test(name), pytest.raises(UsesError, match=reason):

@@ -56,6 +56,7 @@ from executor.steps.models import Models
 from executor.steps.notify_hooks import NotifyHooks
 from executor.steps.questions import Questions
 from executor.steps.redacted_calls import RedactedProcesses, RedactedTools
+from executor.steps.search_first import SearchFirst
 from executor.steps.show_media import ShowMedia
 from executor.steps.step_runner import StepRunner
 from executor.steps.team_keys import TeamKeys
@@ -157,6 +158,17 @@ class UseCases:
             observe_piece=partial(publish.observe, ANSWER_PIECE),
             known_secrets=adapters.known_secrets,
         )
+        calls = CallRunner(
+            blobs=adapters.blobs,
+            views=views,
+            real=Toolset(tools, RedactedProcesses(adapters.processes, adapters.known_secrets)),
+            recording=Toolset(
+                RobotTools(mcp=adapters.recording_tools, registry=built_in, recorded=True),
+                adapters.recording_processes,
+            ),
+            known_secrets=adapters.known_secrets,
+            ask_agent=call_agents,
+        )
         run_step = StepRunner(
             models=models,
             blobs=adapters.blobs,
@@ -167,23 +179,22 @@ class UseCases:
             compact=CompactConversation(models=models, blobs=adapters.blobs),
             publish_piece=publisher.answer_piece,
             known_secrets=adapters.known_secrets,
-            calls=CallRunner(
-                blobs=adapters.blobs,
-                views=views,
-                real=Toolset(tools, RedactedProcesses(adapters.processes, adapters.known_secrets)),
-                recording=Toolset(
-                    RobotTools(mcp=adapters.recording_tools, registry=built_in, recorded=True),
-                    adapters.recording_processes,
-                ),
-                known_secrets=adapters.known_secrets,
-                ask_agent=call_agents,
-            ),
+            calls=calls,
             hooks=HookedPrompts(chain=chain, models=models, blobs=adapters.blobs),
+        )
+        search_first = SearchFirst(
+            run_step=HookedSteps(run_step=run_step, chain=chain, notify=notify_hooks),
+            views=views,
+            ask=service.ask,
+            ask_agent=call_agents,
+            calls=calls,
+            chain=chain,
+            blobs=adapters.blobs,
         )
         announce = AnnounceDecisions(publish=publish, blobs=adapters.blobs, known_secrets=adapters.known_secrets)
         worker = RunWorker(
             runs=runs,
-            run_step=HookedSteps(run_step=run_step, chain=chain, notify=notify_hooks),
+            run_step=search_first,
             publisher=publisher,
             owner=owner,
             timeouts=Timeouts(settings.lease, settings.answer_patience),

@@ -202,19 +202,21 @@ async def test_a_canary_takes_its_share_of_new_runs_until_it_is_promoted_or_abor
     assert team.copies.current["acme"].rev_of("any") == 3
 
 
-async def test_what_was_stored_while_the_bus_was_away_is_copied_later_and_a_repeat_is_harmless(team: Team) -> None:
+async def test_what_was_stored_while_the_bus_was_away_is_copied_later_and_a_repeat_is_harmless(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await team.apply(WRITER)
-    original = team.copies.put_current
 
     async def away(current: Any) -> None:
         team.copies.away = True
         team.copies.check()
 
-    team.copies.put_current = away  # type: ignore[method-assign]
+    monkeypatch.setattr(team.copies, "put_current", away)
     answer = await team.call("POST", json={"definitions": [writer("New.")]})
     assert error_of(answer) == (503, "stored_not_applied")
     assert error_of(await team.call("POST", json={"definitions": [FAST]}))[0] == 503, "before anything is stored"
-    team.copies.put_current, team.copies.away = original, False  # type: ignore[method-assign]
+    monkeypatch.undo()
+    team.copies.away = False
     assert await team.apply(writer("New.")) == {"Agent/experts.writer": "unchanged", "rev": 2}
     assert team.copies.current["acme"].entries == {"Agent/experts.writer": 2}
 

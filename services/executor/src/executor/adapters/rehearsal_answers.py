@@ -8,6 +8,9 @@ from typing import Any
 from executor.adapters.schema_examples import example
 from executor.domain.conversation.chat import ModelReply, ToolCall
 
+FIXED = {"needsearch": {"search": False, "reason": "Rehearsed: nothing is searched for."}}
+"""Answers that are the same whatever was asked."""
+
 MAX_AGENTS, MAX_TOOLS, MAX_PROCESSES = 3, 2, 2
 REPORT = """## Summary
 {about}
@@ -58,7 +61,7 @@ def _answer(kind: str, facts: dict[str, Any]) -> dict[str, Any] | str:
         case "learning":
             return {"lessons": _lessons(facts)}
         case _:
-            return f"Rehearsed answer to: {facts.get('words', '')[:200]}"
+            return FIXED.get(kind) or f"Rehearsed answer to: {facts.get('words', '')[:200]}"
 
 
 def _goals(facts: dict[str, Any]) -> str:

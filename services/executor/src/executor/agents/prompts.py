@@ -145,7 +145,12 @@ def for_task(
     frame, of = task_frame(run, task), of_task(task.id)
     turns, context = turns_of(run, of), context_of(run, of)
     told = frozenset(turn.told for turn in shown(turns, context))
-    known = joined(given.lessons(run, frame), given.known(run, frame), given.followed(run, frame))
+    known = joined(
+        given.lessons(run, frame),
+        given.known(run, frame),
+        given.followed(run, frame),
+        given.found(run, task, texts, frame),
+    )
     said = given.said(run, without=told)
     asks = run.execution.trigger.type is TriggerType.HUMAN
     words_alone = asks and plain_request.is_request(run, task) and not said

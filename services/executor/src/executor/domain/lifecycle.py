@@ -39,6 +39,8 @@ from executor.domain.outcomes import (
 from executor.domain.phases import learns_nothing, timed
 from executor.domain.planning import looks, plain_request, prepare
 from executor.domain.run import Run, Waiting
+from executor.domain.search import searched
+from executor.domain.search.searched import Searched
 from executor.domain.situation.wording import about
 from executor.domain.steps import (
     AskAgent,
@@ -149,10 +151,10 @@ def apply(run: Run, outcome: Outcome, *, now: datetime, began: datetime | None =
 def _applied(run: Run, outcome: Outcome, now: datetime, began: datetime, retry_after: float) -> Run:
     if run.over:
         return run
-    if isinstance(outcome, Overflowed | Compacted):
-        return contexts.apply(run, outcome) if contexts.expected(next_step(run), outcome) else run
-    if isinstance(outcome, Hooked) and not outcome.cancelled:
-        return hooked.apply(run, outcome) if hooked.expected(next_step(run), outcome) else run
+    if isinstance(outcome, Overflowed | Compacted | Searched) or (
+        isinstance(outcome, Hooked) and not outcome.cancelled
+    ):
+        return _prepared(run, outcome)
     match outcome:
         case Unusable() | StepFailed() | Hooked() | CeilingReached():
             changed = failures.not_done(run, outcome, now)
@@ -166,6 +168,18 @@ def _applied(run: Run, outcome: Outcome, now: datetime, began: datetime, retry_a
                 after = retry_after if progressed.after is None else progressed.after
                 changed = failures.delayed(changed, progressed.reason, timedelta(seconds=after), now)
     return timed(run, changed, now)
+
+
+def _prepared(run: Run, outcome: Overflowed | Compacted | Searched | Hooked) -> Run:
+    """The run after what comes before the answer of the model in hand."""
+    step = next_step(run)
+    match outcome:
+        case Searched():
+            return searched.apply(run, outcome) if searched.expected(step, outcome) else run
+        case Hooked():
+            return hooked.apply(run, outcome) if hooked.expected(step, outcome) else run
+        case of_context:
+            return contexts.apply(run, of_context) if contexts.expected(step, of_context) else run
 
 
 def wait_for_answer(run: Run, question: Question, *, now: datetime, patience: timedelta) -> Run:

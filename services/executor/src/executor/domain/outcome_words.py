@@ -24,6 +24,7 @@ from executor.domain.outcomes import (
     VerdictGiven,
     Written,
 )
+from executor.domain.search.searched import Searched
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.execution import excerpt
 from rota_contracts.messages.text import Text
@@ -82,6 +83,8 @@ def _of_service(outcome: Outcome) -> str:
         case VerdictGiven(_, _, verdict, error):
             passed = "passed" if verdict.passed else "not passed"
             return error or f"{passed} with {verdict.score:g}: {'; '.join(verdict.issues) or 'no issues'}"
+        case Searched(_, found):
+            return "searched, and found something" if found else "searched, and found nothing"
         case Hooked():
             return _hooked(outcome)
     return ""

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import get_args
 
 from executor.domain.run import Need, Situation
+from executor.domain.search.searched import Searched
 from rota_contracts.messages.conversation import MadeFile, Round, ToolUse
 from rota_contracts.messages.delivery import DeliveryContent, DeliveryResult
 from rota_contracts.messages.execution import Goals, InspirationReport, LearningResult, Task
@@ -159,8 +160,7 @@ class Promised:
 
 @dataclass(frozen=True)
 class Overflowed:
-    """The conversation is too long for its model, by estimate; or, with a `window`, because the provider refused it:
-    then that many tokens hold from now on."""
+    """The conversation is too long for its model: by estimate, or for its provider; then `window` tokens hold now."""
 
     of: str
     window: int = 0
@@ -283,7 +283,7 @@ Progressed = (
 )
 """The step is done."""
 
-Outcome = Progressed | Overflowed | Compacted | Hooked | Unusable | StepFailed | StepDelayed | CeilingReached
+Outcome = Progressed | Searched | Overflowed | Compacted | Hooked | Unusable | StepFailed | StepDelayed | CeilingReached
 
 OUTCOMES: dict[str, type[object]] = {kind.__name__: kind for kind in get_args(Outcome)}
 """Every outcome by its name, as the journal writes it."""
@@ -292,7 +292,7 @@ OUTCOMES: dict[str, type[object]] = {kind.__name__: kind for kind in get_args(Ou
 def calls_of(outcome: Outcome) -> list[ModelCall]:
     """What other agents' calls took that belong to this outcome: judges, the learner."""
     match outcome:
-        case VerdictGiven(calls=calls) | Learnt(calls=calls):
+        case Searched(calls=calls) | VerdictGiven(calls=calls) | Learnt(calls=calls):
             return calls
         case GoalsCompared(answer):
             return answer.calls

@@ -162,8 +162,7 @@ class HookedCall(Part):
 
 
 class Layout(Part):
-    """How a run is stored. `journal_bytes`: size of the journal that stands beside it. `apart`: the places of what is
-    stored apart from it, since no step changes it any more."""
+    """How a run is stored. `journal_bytes`: of the journal beside it. `apart`: the places of what no step changes."""
 
     journal_bytes: int = 0
     apart: frozenset[str] = frozenset()
@@ -183,6 +182,7 @@ class Run(Part):
     recalled: bool = Field(default=False, description="the memory has been asked")
     surroundings: Situation | None = Field(default=None, description="what the agents that set goals look around at")
     followed: str = Field(default="", description="the run that this one follows, in short")
+    found: dict[str, Text | None] = Field(default={}, description="by tasks: the results of the search before each")
     looked_up: list[Round] = Field(default=[], description="tools that the inspiration agent has used")
     context: Context | None = Field(default=None, description="once a conversation didn't fit: of the one in hand")
     hooked: HookedCall | None = Field(default=None, description="the model's call in hand, if hooks were asked")

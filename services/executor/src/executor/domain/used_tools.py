@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Final
 
 from executor.domain.conversation.chat import BUILT_IN, Tool
-from executor.domain.uses import ByAgent, ByTool, Service, Uses
+from executor.domain.uses import ByAgent, ByTool, Uses
+from rota_contracts.definitions.agent import Service
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.robots.resources import MCPServer
 from rota_contracts.robots.robot import Robot
@@ -13,7 +14,7 @@ from rota_contracts.robots.robot import Robot
 BY_AGENT: Final = "rota.agent."
 """Before an agent's id: the server name of the tools that it does the work of; no MCP server begins so."""
 
-FETCH, WEB_SEARCH = "fetch", "web_search"
+FETCH, WEB_SEARCH, SEARCH = "fetch", "web_search", "search"
 NAMES: Sequence[tuple[Service, str]] = (("fetch", FETCH), ("web", WEB_SEARCH))
 
 URL_LIMIT, QUERY_LIMIT = 2_000, 1_000
@@ -105,4 +106,5 @@ def wish(use: ToolUse) -> str:
     given = use.arguments if isinstance(use.arguments, dict) else {}
     if use.tool == FETCH:
         return f"Read what stands at this address, and answer with its text:\n{given.get('url', '')}"
-    return f"Search the web, and answer with what you find and where it stands:\n{given.get('query', '')}"
+    where = "" if use.name == SEARCH else " the web"
+    return f"Search{where}, and answer with what you find and where it stands:\n{given.get('query', '')}"

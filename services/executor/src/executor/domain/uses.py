@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
+from rota_contracts.definitions.agent import Service
 from rota_contracts.robots.robot import platform_name
 
 DISABLED, BUILTIN, BY_TOOL = "disabled", "builtin", "mcp:"
@@ -12,17 +13,13 @@ AGENT_ID = re.compile(r"[\w.-]+", re.ASCII)
 
 EXPECTED = f"{DISABLED}, {BUILTIN}, the id of an agent, or {BY_TOOL}<server>.<tool>"
 
-Service = Literal["search", "vision", "audio", "fetch", "web", "keyword", "querydsl", "rerank"]
 SERVICES: tuple[Service, ...] = get_args(Service)
 
-BUILT_IN_SERVICES: frozenset[Service] = frozenset({"fetch"})
+BUILT_IN_SERVICES: frozenset[Service] = frozenset({"search", "fetch", "keyword", "querydsl", "rerank"})
 """Those that Rota can do itself."""
 
-BY_TOOLS: frozenset[Service] = frozenset({"fetch", "web"})
+BY_TOOLS: frozenset[Service] = frozenset({"search", "fetch", "web"})
 """Those that a tool of an MCP server can do."""
-
-SERVED: frozenset[Service] = BY_TOOLS | {"vision", "audio"}
-"""Those that are there; the others can only be switched off."""
 
 
 class UsesError(ValueError):
@@ -113,9 +110,8 @@ def _read(service: Service, given: Any) -> str:
 
 def _problem(service: Service, given: str) -> str:
     """What is expected in place of a value; empty for one that can be."""
-    if service not in SERVED:
-        return f"{DISABLED}, because nothing else is there yet"
     able = f"an agent or {BY_TOOL}<server>.<tool>" if service in BY_TOOLS else "an agent"
+    able = f"{BUILTIN} or {able}" if service in BUILT_IN_SERVICES else able
     if given == BUILTIN:
         return "" if service in BUILT_IN_SERVICES else f"{able}, because none is built in"
     if given.startswith(BY_TOOL):

@@ -46,12 +46,10 @@ def real(
     inbound = MongoInboundLog(mongo.database, service=service.name, limits=settings.post_limits)
     audit, members, teams = MongoAuditLog(mongo.database), MongoMembers(mongo.database), MongoTeams(mongo.database)
     files, secrets = MongoAttachmentRecords(mongo.database), MongoSecrets(mongo.database)
-    definitions, copies = MongoDefinitions(mongo.database), NatsDefinitionCopies(service.bus)
     leases = MongoStreamLeases(mongo.database, clock, lease=settings.reading_lease)
+    definitions, copies = MongoDefinitions(mongo.database), NatsDefinitionCopies(service.bus)
     stores = (robots, members, sources, keys, inbound, rates, requests, leases, files, audit, secrets, teams)
-    indexed: tuple[_Collection, ...] = (*stores, definitions)
-    for collection in indexed:
-        service.on_start(collection.prepare)
+    _prepare(service, *stores, definitions)
     service.on_stop(inbound.close)
     service.on_stop(mongo.close)
     service.probe("mongo", mongo.ping)
@@ -78,6 +76,11 @@ def real(
         link_signer=HmacLinks(lambda: cipher.derived(LINKS)),
         team_documents=MongoTeamDocuments(mongo.database, TEAM_DOCUMENTS),
     )
+
+
+def _prepare(service: Service, *collections: _Collection) -> None:
+    for collection in collections:
+        service.on_start(collection.prepare)
 
 
 def _cipher(settings: Settings) -> AesGcmCipher:

@@ -46,6 +46,18 @@ INSPIRATION = """Your answer is markdown with these six sections, in this order:
 - `## Pending`: what is planned, waits for somebody, is paused or under way, so that nothing is begun twice.
 Write "none known" where you know nothing."""
 
+NEEDSEARCH = """- search: boolean, required. Whether something must be searched for.
+- reason: string, one sentence, optional."""
+
+KEYWORD = "- keywords: array of 1 to 8 strings, required, each of 1 to 5 words, the most telling ones first."
+
+QUERYDSL = """- query: string, required, 1 to 500 characters. What to search for.
+- collections: array of strings, optional. Names from <collections>, letter by letter: these alone are searched.
+- limit: integer, 1 to 20, optional. The number of results; 5 without it.
+- min_score: number, 0 to 1, optional. How well a result must fit at least; 0.4 without it."""
+
+RERANK = "- order: array of integers, required. The numbers of the results that help, the best first, each once."
+
 
 def form(kind: str, *, asked: bool = False, files: bool = False, result: Mapping[str, Any] | None = None) -> str:
     """The form of this kind's answer; empty where the question itself has it.
@@ -65,5 +77,11 @@ def form(kind: str, *, asked: bool = False, files: bool = False, result: Mapping
         case "delivery":
             own = [] if result is None else [RESULT, f"    {compact(result)}"]
             return "\n".join([JSON, DELIVERY, *([ATTACHMENTS] if files else []), *own])
-        case _:
-            return ""
+        case other:
+            return _of_search(other)
+
+
+def _of_search(stage: str) -> str:
+    """The form of a stage of a search; empty for any other kind."""
+    stages = {"needsearch": NEEDSEARCH, "keyword": KEYWORD, "querydsl": QUERYDSL, "rerank": RERANK}
+    return f"{JSON}\n{stages[stage]}" if stage in stages else ""

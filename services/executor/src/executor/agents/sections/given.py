@@ -2,8 +2,9 @@
 
 from executor.domain.conversation.made_files import NAMED, attachments
 from executor.domain.conversation.media import media_sent
-from executor.domain.conversation.messages import Texts
+from executor.domain.conversation.messages import Texts, read
 from executor.domain.run import Run
+from executor.domain.search.searched import found_for
 from executor.domain.situation import wording
 from rota_common.material import Frame, tagged
 from rota_contracts.messages.execution import Task, excerpt
@@ -46,6 +47,12 @@ def lessons(run: Run, frame: Frame) -> str:
 
 def known(run: Run, frame: Frame) -> str:
     return frame.material("knowledge of the team", wording.known_text(run))
+
+
+def found(run: Run, task: Task, texts: Texts, frame: Frame) -> str:
+    """What was searched for before a task, with its sources."""
+    text = found_for(run, task)
+    return frame.material("found by search", read(text, texts)) if text else ""
 
 
 def said(run: Run, *, without: frozenset[str] = frozenset()) -> str:

@@ -7,7 +7,7 @@ from rota_contracts.robots.robot import Robot
 SPEAKS = ("inspiration", "goals", "message")
 """Kinds of prompts whose agent speaks as the robot itself."""
 
-WORKS_FOR = ("tasks", "delivery", "validation", "learning", "dedup")
+WORKS_FOR = ("tasks", "delivery", "validation", "learning", "dedup", "needsearch", "keyword", "querydsl", "title")
 """Kinds whose agent does a part of the robot's work; all others are assistants."""
 
 PLATFORM = "rota."

@@ -5,7 +5,7 @@ from typing import Any
 
 from rota_common.json_schema import bare
 
-TEXT = {"type": "string"}
+TEXT, INTEGER = {"type": "string"}, {"type": "integer"}
 ATTACHMENT = {"type": "object", "properties": {"title": TEXT, "file": TEXT}, "required": ["file"]}
 RULE = {"anyOf": [TEXT, {"type": "object", "properties": {"type": TEXT, "path": TEXT, "value": {}}}]}
 TASK = {
@@ -41,6 +41,19 @@ def schema(
             own = {} if result is None else {"result": _moved(bare(result))}
             content = _object({"summary": TEXT, "body": TEXT} | made | own, "summary", "body", *own)
             return _object({"content": content}, "content")
+        case "needsearch":
+            return _object({"search": {"type": "boolean"}, "reason": TEXT}, "search")
+        case "keyword":
+            return _object({"keywords": {"type": "array", "items": TEXT}}, "keywords")
+        case "querydsl":
+            chosen = {
+                "collections": {"type": "array", "items": TEXT},
+                "limit": INTEGER,
+                "min_score": {"type": "number"},
+            }
+            return _object({"query": TEXT} | chosen, "query")
+        case "rerank":
+            return _object({"order": {"type": "array", "items": INTEGER}}, "order")
         case _:
             return None
 

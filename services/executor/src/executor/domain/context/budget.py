@@ -24,6 +24,7 @@ COMPACT_AT = 0.75
 """The share of the window from which a conversation is compacted."""
 
 SHED = (
+    "found by search",
     "lessons of earlier runs",
     "knowledge of the team",
     "since then",

@@ -3,6 +3,7 @@ paused, take none."""
 
 from executor.domain.outcomes import NotCalled, Outcome, Promised, Used
 from executor.domain.run import Run
+from executor.domain.search.searched import Searched
 from executor.domain.tasks import tasks
 from rota_contracts.messages.execution import ExecutorType
 from rota_contracts.robots.robot import Phase
@@ -17,7 +18,10 @@ def budget(timeout: float, iterations: int) -> float:
 
 
 def counted(before: Run, after: Run, outcome: Outcome, seconds: float) -> Run:
-    """The run after a step of so many seconds, counted for its turn; a new turn begins at zero."""
+    """The run after a step of so many seconds, counted for its turn; a new turn begins at zero. The search before it
+    counts for none."""
+    if isinstance(outcome, Searched):
+        return after
     turn = _turn(before)
     if turn is None or turn != _turn(after):
         return after.model_copy(update={"turn_seconds": 0.0}) if after.turn_seconds else after

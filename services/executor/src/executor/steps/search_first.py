@@ -1,0 +1,237 @@
+"""The search before a task's first turn, for an agent whose `uses` say so; what fails of it is a note on the run."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from executor.agents.prompt_files import Agent
+from executor.agents.search_prompts import stage_call
+from executor.agents.team_view import TeamViews
+from executor.domain.conversation.chat import Tool
+from executor.domain.outcomes import NotCalled, Outcome, Used
+from executor.domain.phases import lesson_scope
+from executor.domain.run import Run
+from executor.domain.search import pipeline
+from executor.domain.search.pipeline import KnowledgeQuery, Result, Stage, UnusableStage
+from executor.domain.search.searched import Searched, wanted
+from executor.domain.steps import BeginCalls, MakeCalls, RunTurn, Work
+from executor.domain.used_tools import SEARCH, WEB_SEARCH
+from executor.domain.uses import Uses
+from executor.file_ports import Blobs
+from executor.steps.call_runner import CallRunner
+from executor.steps.hook_chain import HookChain
+from executor.steps.hooked_steps import RunStep
+from executor.steps.keep_texts import keep_output
+from executor.steps.offer_tools import all_tools
+from executor.steps.step_result import StepResult
+from executor.steps.used_agents import AskAgent, reply_of
+from rota_common.bus.rpc import Ask
+from rota_common.errors import Permanent, Transient
+from rota_common.redaction import without_credentials
+from rota_contracts import catalog
+from rota_contracts.ids import derived_id
+from rota_contracts.messages.conversation import ToolUse
+from rota_contracts.messages.memory import Recall
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.usage import ModelCall
+from rota_contracts.model import NAME_PATTERN, Json
+
+RECALL_TIMEOUT_S = 5
+MOST_COLLECTIONS = 50
+"""Shared collections in one question; the memory refuses more."""
+
+INLINE = 4 * 1024
+"""Bytes of what was found that a run's document keeps; more goes to the object store."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchFirst:
+    """Steps as `run_step` carries them out. Before the first of a task's, its assistant's search is an outcome of its
+    own, which is saved before the assistant is asked: after a crash nothing is searched for twice."""
+
+    run_step: RunStep
+    views: TeamViews
+    ask: Ask
+    ask_agent: AskAgent
+    calls: CallRunner
+    chain: HookChain | None
+    blobs: Blobs
+
+    async def __call__(self, run: Run, step: Work) -> AsyncIterator[StepResult]:
+        if isinstance(step, RunTurn) and (agent := await self._assistant(run, step)) is not None:
+            yield await self._searched(_Search(by=self, run=run, step=step, agent=agent))
+            return
+        async for result in self.run_step(run, step):
+            yield result
+
+    async def _assistant(self, run: Run, step: RunTurn) -> Agent | None:
+        """That of the task, if a search comes first. One that can't be read now is the step's own failure."""
+        try:
+            view = await self.views.of(run.execution.team_id, run.definitions_rev)
+        except (Permanent, Transient):
+            return None
+        agent = view.agents.assistant(step.task.executor_id)
+        return agent if wanted(run, step, agent.uses) else None
+
+    async def _searched(self, search: "_Search") -> StepResult:
+        text = pipeline.as_text(await search.results())
+        found = await keep_output(self.blobs, search.run, text, inline_limit=INLINE) if text else None
+        return StepResult(Searched(search.step.task.id, found, search.calls), problems=search.notes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Search:
+    """One search. `notes`: what of it failed; `calls`: what its agents took."""
+
+    by: SearchFirst
+    run: Run
+    step: RunTurn
+    agent: Agent
+    notes: list[str] = field(default_factory=list)
+    calls: list[ModelCall] = field(default_factory=list)
+
+    async def results(self) -> Sequence[Result]:
+        """The best first."""
+        words, uses = pipeline.words_of(self.run, self.step.task), self.agent.uses
+        if uses.of("search") != "builtin":
+            return await self._called(SEARCH, uses.search, words)
+        need = await self._stage("needsearch", lambda answer: pipeline.read(pipeline.Need, answer))
+        if need is not None and not need.search:
+            return ()
+        keywords = await self._stage("keyword", lambda answer: pipeline.read(pipeline.Keywords, answer))
+        words = keywords.words() if keywords else words
+        collections = self._collections()
+        query = await self._stage(
+            "querydsl", lambda answer: pipeline.query_of(answer, collections), words=words, collections=collections
+        )
+        known, web = await asyncio.gather(
+            self._recalled(query or KnowledgeQuery(query=words), collections), self._called(WEB_SEARCH, uses.web, words)
+        )
+        return await self._ranked([*known, web])
+
+    async def _ranked(self, lists: Sequence[Sequence[Result]]) -> Sequence[Result]:
+        if self.agent.uses.rerank == "disabled":
+            return [each for found in lists for each in found]
+        results = pipeline.fused(lists)
+        if len(results) < 2:
+            return results
+        ordered = await self._stage("rerank", lambda answer: pipeline.ordered(answer, results), results=results)
+        return results if ordered is None else ordered
+
+    async def _stage(
+        self,
+        stage: Stage,
+        read: Callable[[Json], T],
+        *,
+        words: str = "",
+        collections: Sequence[str] = (),
+        results: Sequence[Result] = (),
+    ) -> T | None:
+        """What the agent of a stage says; None where there is none, or with a note, where it fails."""
+        if not (agent_id := pipeline.agent_of(stage, self.agent.uses)):
+            return None
+        request = stage_call(
+            self.run, self.step, stage, agent_id, words=words, collections=collections, results=results
+        )
+        try:
+            reply = await reply_of(self.by.ask_agent, request)
+            self.calls.extend([reply.call] if reply.call else [])
+            if not reply.error:
+                return read(reply.response)
+            problem = reply.error
+        except (Transient, Permanent, UnusableStage) as error:
+            problem = str(error)
+        self._note(f"went on without {stage}: agent {agent_id}: {problem}")
+        return None
+
+    def _collections(self) -> Sequence[str]:
+        kb = self.run.robot.robot_config.kb
+        named = kb.collections if kb else []
+        return [name for name in named if re.fullmatch(NAME_PATTERN, name)][:MOST_COLLECTIONS]
+
+    async def _recalled(self, query: KnowledgeQuery, collections: Sequence[str]) -> Sequence[Sequence[Result]]:
+        question = Recall(
+            team_id=self.run.execution.team_id,
+            member_id=self.run.execution.member_id,
+            query=query.query,
+            limit=query.limit,
+            collections=[*(query.collections or collections)],
+            shared_limit=query.limit,
+            min_score=query.min_score,
+            scope=lesson_scope(self.run),
+        )
+        try:
+            reply = await self.by.ask(catalog.RECALL, question, timeout=RECALL_TIMEOUT_S)
+        except (Transient, Permanent) as error:
+            self._note(f"went on without knowledge: {error}")
+            return ()
+        return pipeline.recalled(self.run, reply, least=query.min_score)
+
+    async def _called(self, name: str, provider: str, words: str) -> Sequence[Result]:
+        """What a tool or an agent finds, called as the assistant would call it; with a note if that can't be."""
+        agent = replace(self.agent, uses=Uses(web=provider))
+        toolset = await self.by.calls.toolset(self.run)
+        tools = await all_tools(toolset.tools, self.run.robot, agent.uses)
+        tool = next((each for each in tools if each.name == WEB_SEARCH), None)
+        if tool is None:
+            if agent.uses.of("web") is not None:
+                self._note(f"went on without {provider}: its server doesn't list this tool now")
+            return ()
+        arguments = pipeline.arguments_of(tool, words)
+        if problem := _unfit(tool, arguments):
+            self._note(f"went on without {provider}: {problem}")
+            return ()
+        use = ToolUse(
+            step_id=derived_id("search", self.step.step_id, name),
+            name=name,
+            server=tool.server,
+            tool=tool.tool,
+            arguments=arguments,
+            idempotent=tool.idempotent,
+        )
+        try:
+            text = await self._call(use, agent)
+        except (Transient, Permanent) as error:
+            self._note(f"went on without {provider}: {error}")
+            return ()
+        return pipeline.results_in(text, source=provider)
+
+    async def _call(self, use: ToolUse, agent: Agent) -> str:
+        """After all checks. Raises Permanent, Transient."""
+        of = self.step.task
+        begun = await self.by.calls.begin(self.run, BeginCalls(of, (use,)), agent, self.by.chain)
+        self.notes.extend(begun.notes)
+        if refused := begun.refused.get(use.step_id):
+            raise Permanent(refused)
+        if begun.asks:
+            raise Permanent(f"a person would have to approve the call: {begun.asks[0].reason}")
+        async for result in self.by.run_step(self.run, MakeCalls(of, (*begun.uses,))):
+            return await self.by.blobs.read(_output(result.outcome))
+        raise Permanent("the call had no outcome")
+
+    def _note(self, text: str) -> None:
+        self.notes.append(f"search: {without_credentials(text)}")
+
+
+def _unfit(tool: Tool, arguments: Json) -> str:
+    """Why a tool can't be called here; empty if it can."""
+    if not tool.idempotent:
+        return "a search calls what may be called again alone: its server's file may name the tool as idempotent"
+    return "" if arguments else "it has no argument for the words to search for, such as query"
+
+
+def _output(outcome: Outcome) -> Text:
+    """Raises Permanent for a call that failed."""
+    match outcome:
+        case Used(output=Text() as output):
+            return output
+        case Used(error=error):
+            raise Permanent(error or "the call gave nothing")
+        case NotCalled(reason=reason):
+            raise Permanent(reason)
+        case _:
+            raise Permanent("the call has no result yet")

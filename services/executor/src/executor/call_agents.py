@@ -2,14 +2,15 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 
 from executor.agents.connectors import REHEARSAL, Connector
-from executor.agents.prompt_files import Agents
+from executor.agents.prompt_files import Agent, Agents
 from executor.call_context import facts_of, may_call, mode_of, payer_of_call, system_of
+from executor.call_with_hooks import call_with_hooks
 from executor.domain.answers.forms import echoes, in_form, without_echoes
 from executor.domain.answers.understand import understand
 from executor.domain.conversation.chat import ModelReply
@@ -23,6 +24,7 @@ from executor.spending.budget_port import AtCeiling
 from executor.steps.answer_stream import AnswerStream
 from executor.steps.in_window import ask_within
 from executor.steps.models import Candidate, Models
+from executor.steps.own_hooks import HookMeans
 from executor.steps.redacted_calls import KnownValues
 from rota_common.bus.rpc import STILL_WORKING_S, StillWorking
 from rota_common.clock import Clock
@@ -30,7 +32,7 @@ from rota_common.errors import Permanent, Transient
 from rota_common.json_text import extract_json
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.agent import AgentReply, AnswerPieceV1, CallAgent
-from rota_contracts.messages.trigger import ExecutorMode
+from rota_contracts.messages.trigger import ExecutorMode, Message
 from rota_contracts.robots.robot import Robot
 
 POLL_S = 0.3
@@ -85,6 +87,7 @@ class CallAgents:
     patience: float = STILL_WORKING_S
     observe_piece: ObservePiece = not_observed
     known_secrets: KnownValues = lambda team: ()
+    hooks: HookMeans | None = None
     _under_way: dict[str, asyncio.Task[AgentReply]] = field(init=False, default_factory=dict)
 
     async def __call__(self, request: CallAgent) -> AgentReply:
@@ -194,13 +197,23 @@ class CallAgents:
         """The answer, and the JSON in it without what it copied of its form's example."""
         robot = run.robot if run else await self.find_robot(request.team_id, request.member_id)
         agent_id = request.assistant_id
-        if robot is not None and not (may_call(robot, agent_id) or self.agents.serves(robot, agent_id)):
+        by_hook = bool(request.callers)
+        if robot is not None and not (by_hook or may_call(robot, agent_id) or self.agents.serves(robot, agent_id)):
             raise Permanent(f"robot {robot.member_id} doesn't have agent {agent_id}: name it among its agents")
         agent = self.agents.find(agent_id, team=request.team_id)
         if agent is None:
             raise Permanent(f"there is no agent {agent_id}: `rota agents list` shows those that there are")
         self.models.check_offered(agent, request.model or "", team=request.team_id)
         messages = [system_of(request, agent, robot, run), *request.messages]
+        answer = partial(self._answer, run, robot)
+        if self.hooks is not None and agent.hooks and mode_of(run, robot) is ExecutorMode.STANDARD:
+            return await call_with_hooks(self.hooks, request, agent, messages, answer=answer, ask=self._stored_reply)
+        return await answer(request, agent, messages)
+
+    async def _answer(
+        self, run: Run | None, robot: Robot | None, request: CallAgent, agent: Agent, messages: Sequence[Message]
+    ) -> AgentReply:
+        agent_id = request.assistant_id
         known = facts_of(request, run) if run else {"words": request.messages[-1].text()}
         form = request.form if self.agents.is_built_in(agent) else None
 

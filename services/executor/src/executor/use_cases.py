@@ -51,6 +51,7 @@ from executor.steps.hooked_steps import HookedSteps
 from executor.steps.merge_goals import MergeGoals
 from executor.steps.models import Models
 from executor.steps.notify_hooks import NotifyHooks
+from executor.steps.own_hooks import HookMeans
 from executor.steps.questions import Questions
 from executor.steps.redacted_calls import RedactedProcesses, RedactedTools
 from executor.steps.show_media import ShowMedia
@@ -138,6 +139,8 @@ class UseCases:
         )
         built_in = _built_in(adapters, settings, service)
         tools = RedactedTools(RobotTools(mcp=adapters.tools, registry=built_in), adapters.known_secrets)
+        processes = RedactedProcesses(adapters.processes, adapters.known_secrets)
+        own_hooks = HookMeans(processes=processes, calls=adapters.calls, agents=agents, models=models)
         call_agents = CallAgents(
             calls=adapters.calls,
             runs=runs,
@@ -148,6 +151,7 @@ class UseCases:
             find_robot=adapters.robots.known,
             observe_piece=partial(publish.observe, ANSWER_PIECE),
             known_secrets=adapters.known_secrets,
+            hooks=own_hooks,
         )
         run_step = StepRunner(
             models=models,
@@ -162,7 +166,7 @@ class UseCases:
             known_secrets=adapters.known_secrets,
             calls=CallRunner(
                 blobs=adapters.blobs,
-                real=Toolset(tools, RedactedProcesses(adapters.processes, adapters.known_secrets)),
+                real=Toolset(tools, processes),
                 recording=Toolset(
                     RobotTools(mcp=adapters.recording_tools, registry=built_in, recorded=True),
                     adapters.recording_processes,

@@ -3,13 +3,14 @@
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from executor.agents.operator_files import EXPECTED, Teams, teams_of
 from executor.domain.uses import Uses, UsesError, read_uses
 from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S
 from rota_contracts.messages.provider import Capability, ConnectorOptions, Mode
 from rota_contracts.robots.autonomy import Autonomy
+from rota_contracts.robots.hooks import HookProcess
 
 MAX_ITERATIONS = 100
 LONGEST_S = 3_600
@@ -33,6 +34,21 @@ class Servers(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     servers: tuple[Server, ...] = ()
+
+
+HookByName = Annotated[
+    HookProcess, BeforeValidator(lambda given: {"process": given} if isinstance(given, str) else given)
+]
+"""A process by its name alone, or with how it is asked."""
+
+
+class AgentHooks(BaseModel):
+    """As an operator writes them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    create: HookByName | None = None
+    next: HookByName | None = None
 
 
 class Choice(ConnectorOptions):
@@ -72,6 +88,11 @@ class AgentFile(BaseModel):
         default=None, description="{servers: [{server_id: …, tools: […]}]}, where tools may be left out for all"
     )
     uses: Any = Field(default=None, description="a mapping of services to those who do them")
+    hooks: AgentHooks = Field(
+        default=AgentHooks(),
+        description="a mapping of create and next to processes of its teams (letters, digits, _, - and dots), each by "
+        "its name, or {process: …, timeout: at most 60s, on_failure: cancel or continue}",
+    )
     autonomy: Autonomy | None = Field(default=None, description=f"one of {', '.join(Autonomy)}")
     calls: Literal["parallel", "serial"] = Field(default="parallel", description="one of parallel, serial")
     modes: tuple[Mode, ...] = Field(default=(), description=f"a list of {', '.join(Mode)}")

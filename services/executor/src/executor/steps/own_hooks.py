@@ -1,0 +1,224 @@
+"""An agent's own hooks for one call or one turn: `create` before its model is asked, `next` after the answer.
+
+Each reply is kept before it has effect: a worker that goes on after a crash has the same, without asking again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from executor.agents.prompt_files import Agent, Agents
+from executor.domain.hooks.messages import UnusableReply, restored, shown
+from executor.domain.hooks.own_hooks import CREATE, MOST_CALLS, NEXT, checked, known_options, refusal
+from executor.domain.uses import NO_USES, ByAgent, Uses, merged, read_uses
+from executor.hook_port import HookFailed
+from executor.ports import Calls
+from executor.steps.models import Models
+from executor.steps.process_hook import ask_process
+from executor.steps.used_agents import AskAgent
+from executor.tool_ports import Processes
+from rota_common.errors import Permanent
+from rota_common.runtime.logs import logger
+from rota_contracts.ids import derived_id
+from rota_contracts.messages.agent import CALLERS, AgentReply, CallAgent
+from rota_contracts.messages.agent_hook import AgentHookCall, AgentHookReply, CallByHook, CalledAgent
+from rota_contracts.messages.execution import excerpt
+from rota_contracts.messages.hook import HookAction, OnFailure
+from rota_contracts.messages.process import ProcessCall
+from rota_contracts.messages.trigger import ExecutorMode, Message
+from rota_contracts.messages.usage import ModelCall
+from rota_contracts.model import Json, Part
+from rota_contracts.robots.clock_config import duration
+from rota_contracts.robots.hooks import HookProcess
+from rota_contracts.robots.robot import platform_name
+
+REASON = 500
+"""Characters of a reason that a caller is shown."""
+
+_log = logger(service="executor")
+
+
+class Kept(Part):
+    """What a hook has replied, or why it failed."""
+
+    reply: AgentHookReply = AgentHookReply()
+    failed: str = ""
+
+
+@dataclass(frozen=True)
+class Created:
+    """The agent and its prompt as `create` left them. `connector`: that which it chose, if any."""
+
+    agent: Agent
+    messages: Sequence[Message]
+    connector: str = ""
+
+
+@dataclass(frozen=True)
+class Continued:
+    """The answer after `next`: null as it is. `messages`: the model is asked again with them instead."""
+
+    content: str | None = None
+    data: Json = None
+    messages: Sequence[Message] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HookMeans:
+    """`processes` of the teams; what hooks reply is kept in `calls`."""
+
+    processes: Processes
+    calls: Calls
+    agents: Agents
+    models: Models
+
+
+@dataclass(kw_only=True)
+class OwnHooksAsked:
+    """The hooks of one agent, for the call or the turn `about`, whose `step_id` stays the same when it is repeated.
+    `ask_agent` makes the calls that they ask for. `notes`: on hooks that failed and were passed over; `spent`: by the
+    agents that they called."""
+
+    means: HookMeans
+    agent: Agent
+    about: AgentHookCall
+    ask_agent: AskAgent
+    notes: list[str] = field(default_factory=list)
+    spent: list[ModelCall] = field(default_factory=list)
+    _called: int = 0
+
+    async def create(self, messages: Sequence[Message]) -> Created:
+        """Raise Permanent if the hook cancels, or fails where that cancels."""
+        if (hook := self.agent.hooks.create) is None:
+            return Created(self.agent, messages)
+        asked = self.about.model_copy(
+            update={
+                "point": CREATE,
+                "messages": shown(messages),
+                "options": known_options(self.agent.options),
+                "uses": {name: said for name, said in vars(self.agent.uses).items() if said},
+            }
+        )
+        reply = await self._settled(hook, asked, "create")
+        options = {**self.agent.options, **(reply.options or {})}
+        uses = merged(_uses(reply), self.agent.uses)
+        made = messages if reply.messages is None else restored(messages, reply.messages)
+        return Created(replace(self.agent, options=options, uses=uses), made, reply.connector or "")
+
+    async def next(self, messages: Sequence[Message], content: str, response: Json, *, again: int) -> Continued:
+        """After the answer `content` to `messages`; `again`: how often the model has been asked again. Raise Permanent
+        if the hook cancels, or fails where that cancels."""
+        if (hook := self.agent.hooks.next) is None:
+            return Continued()
+        whole = [*messages, Message(role="assistant", content=content)]
+        asked = self.about.model_copy(
+            update={
+                "point": NEXT,
+                "messages": shown(whole),
+                "content": content,
+                "response": response,
+                "again": again,
+            }
+        )
+        reply = await self._settled(hook, asked, f"next-{again}")
+        made = None if reply.messages is None else restored(whole, reply.messages)
+        return Continued(reply.content, reply.data, made)
+
+    async def _settled(self, hook: HookProcess, asked: AgentHookCall, name: str) -> AgentHookReply:
+        """The reply, after all calls of agents that the hook asks for."""
+        results = list[CalledAgent]()
+        try:
+            while True:
+                step_id = derived_id("own hook", asked.step_id, name, len(results))
+                question = asked.model_copy(update={"step_id": step_id, "results": [*results]})
+                reply = self._checked(question, await self._kept(hook, question, f"{name}-{len(results)}"))
+                if reply.call is None:
+                    return reply
+                results.append(await self._call(reply.call, step_id))
+        except HookFailed as error:
+            return self._passed_over(hook, asked, str(error))
+
+    async def _kept(self, hook: HookProcess, question: AgentHookCall, name: str) -> AgentHookReply:
+        calls, of = self.means.calls, self.about.step_id
+        text = await calls.kept(of, name)
+        if text is None:
+            kept = await self._asked(hook, question)
+            text = await calls.keep(of, name, kept.model_dump_json(exclude_defaults=True), team=question.team_id)
+        kept = Kept.model_validate_json(text)
+        if kept.failed:
+            raise HookFailed(kept.failed)
+        return kept.reply
+
+    async def _asked(self, hook: HookProcess, question: AgentHookCall) -> Kept:
+        call = ProcessCall(
+            step_id=question.step_id,
+            team_id=question.team_id,
+            member_id=question.member_id,
+            execution_id=question.execution_id,
+            task_id=question.task_id,
+            args=[question.model_dump(mode="json")],
+        )
+        seconds = duration(hook.timeout).total_seconds()
+        try:
+            reply = await ask_process(self.means.processes, hook.process, call, kind=AgentHookReply, timeout=seconds)
+        except HookFailed as error:
+            return Kept(failed=excerpt(str(error), REASON))
+        return Kept(reply=reply)
+
+    def _checked(self, asked: AgentHookCall, reply: AgentHookReply) -> AgentHookReply:
+        if reply.action is HookAction.CANCEL:
+            hook = getattr(self.agent.hooks, asked.point)
+            raise Permanent(f"hook {hook.process} cancelled it: {reply.reason or 'no reason given'}")
+        team, connector = asked.team_id, reply.connector or ""
+        try:
+            reply = checked(asked, reply)
+            self.means.models.check_offered(self.agent, connector, team=team)
+            if connector:
+                self.means.models.choose(ExecutorMode.STANDARD, connector, team=team)
+        except (UnusableReply, Permanent) as error:
+            raise HookFailed(str(error)) from error
+        for service, provider in _uses(reply).providers():
+            if isinstance(provider, ByAgent) and self.means.agents.find(provider.agent_id, team=team) is None:
+                raise HookFailed(f"uses.{service}: there is no agent {provider.agent_id}")
+        if reply.call is not None and self._called >= MOST_CALLS:
+            raise HookFailed(f"expected at most {MOST_CALLS} calls of agents by the hooks of a call or a turn")
+        return reply
+
+    async def _call(self, call: CallByHook, step_id: str) -> CalledAgent:
+        """What came of it; what is wrong with the agent is in it, as `error`."""
+        self._called += 1
+        callers = [*self.about.callers, self.agent.id]
+        if why := refusal(platform_name(call.agent_id), callers, most=CALLERS):
+            return CalledAgent(agent_id=call.agent_id, error=why)
+        of = self.about
+        request = CallAgent(
+            call_id=derived_id("called by a hook", step_id),
+            team_id=of.team_id,
+            member_id=of.member_id,
+            assistant_id=call.agent_id,
+            messages=call.messages,
+            execution_id=of.execution_id or None,
+            metadata=call.options.metadata,
+            locale=of.locale or None,
+            route=of.route or None,
+            chat_id=of.chat_id or None,
+            callers=callers,
+        )
+        reply: AgentReply = await self.ask_agent(request)
+        if reply.call is not None:
+            self.spent.append(reply.call)
+        return CalledAgent(
+            agent_id=reply.agent_id, content=reply.content, response=reply.whole_response(), error=reply.error
+        )
+
+    def _passed_over(self, hook: HookProcess, asked: AgentHookCall, reason: str) -> AgentHookReply:
+        """As if it had said nothing, unless its failure cancels; before a call it does, where nothing else is said."""
+        _log.warning("an agent's hook failed", hook=hook.process, agent=self.agent.id, reason=reason)
+        usual = OnFailure.CANCEL if asked.point is CREATE else OnFailure.CONTINUE
+        if (hook.on_failure or usual) is OnFailure.CANCEL:
+            raise Permanent(f"hook {hook.process} failed: {excerpt(reason, REASON)}")
+        self.notes.append(f"hook {hook.process} failed {asked.point}: it was passed over: {excerpt(reason, REASON)}")
+        return AgentHookReply()
+
+
+def _uses(reply: AgentHookReply) -> Uses:
+    return read_uses(reply.uses) if reply.uses else NO_USES

@@ -19,11 +19,12 @@ from executor.steps.models import Models
 from executor.steps.own_hooks import HookMeans
 from executor.tool_ports import NotBegun, ToolFailed
 from rota_common.errors import Transient
-from rota_common.testing.samples import TEAM, SetClock
+from rota_common.testing.samples import MEMBER, TEAM, SetClock, a_robot
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.process import ProcessCall
 from rota_contracts.messages.trigger import Message
 from rota_contracts.model import ALL
+from rota_contracts.robots.robot import Robot
 
 Reply = dict[str, Any] | str | None
 Hook = Callable[[dict[str, Any]], Awaitable[Reply] | Reply]
@@ -79,6 +80,7 @@ def kept(given: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"id": message["id"]} for message in given["messages"]]
 
 
+HOOKED = "hooks: {next: to.judge}"
 CREATE, NEXT = "hooks: {create: keeper.create}", "hooks: {next: keeper.next}"
 
 
@@ -279,6 +281,21 @@ async def test_a_hook_calls_a_few_agents_and_those_of_its_team_alone(tmp_path: P
     assert {each["error"] for each in results} == {
         "there is no agent experts.none: `rota agents list` shows those that there are"
     }
+
+
+async def test_in_a_robots_name_a_hook_calls_also_agents_that_the_robot_lacks(tmp_path: Path) -> None:
+    robot = a_robot(config={"resources": {"agents": ["yao.keeper"]}})
+
+    async def find(team: str, member: str) -> Robot:
+        return robot
+
+    world = Keepers(tmp_path, ScriptedModel(), {"to.judge": calls("yao.judge")}, yao_keeper=HOOKED, yao_judge="")
+    world.call = replace(world.call, find_robot=find)
+    refused = await world.ask("yao.judge", member_id=MEMBER, call_id="c2")
+    assert refused.error == f"robot {MEMBER} doesn't have agent yao.judge: name it among its agents"
+    response: Any = (await world.ask(member_id=MEMBER)).whole_response()
+    assert (response["next"][0]["content"], response["next"][0]["error"]) == ("done", "")
+    assert [given["member_id"] for _, given in world.asked] == [MEMBER, MEMBER]
 
 
 async def test_a_call_that_is_taken_over_asks_no_hook_and_no_model_twice(tmp_path: Path) -> None:  # EX-98

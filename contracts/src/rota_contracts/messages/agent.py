@@ -12,7 +12,7 @@ DEFAULT_TIMEOUT_S = 600
 LONGEST_S = 3600
 CALLS_LISTED = 1000
 CALLERS = 3
-"""Agents whose hooks may have led to a call, one by the other."""
+"""Agents that may have led to a call, one by the other."""
 
 
 class CallAgent(Part):
@@ -33,7 +33,7 @@ class CallAgent(Part):
     streamed: bool = Field(default=False, description="pieces of the answer are published while it is written")
     form: dict[str, Json] | None = Field(default=None, description="the answer's, as a JSON Schema, if it has one")
     callers: list[str] = Field(
-        default=[], max_length=CALLERS, description="the agents whose hooks led to this call, the first one first"
+        default=[], max_length=CALLERS, description="the agents that led to this call, by hooks or by `uses`"
     )
 
 

@@ -56,6 +56,8 @@ from executor.steps.questions import Questions
 from executor.steps.redacted_calls import RedactedProcesses, RedactedTools
 from executor.steps.show_media import ShowMedia
 from executor.steps.step_runner import StepRunner
+from executor.steps.turn_hooks import HooksOfTurns
+from executor.steps.used_agents import reply_of
 from executor.tools.files import FileTools
 from executor.tools.registry import Registry
 from executor.tools.robot_tools import RobotTools
@@ -175,6 +177,7 @@ class UseCases:
                 ask_agent=call_agents,
             ),
             hooks=HookedPrompts(chain=chain, models=models, blobs=adapters.blobs),
+            own_hooks=HooksOfTurns(means=own_hooks, ask_agent=partial(reply_of, call_agents)),
         )
         announce = AnnounceDecisions(publish=publish, blobs=adapters.blobs, known_secrets=adapters.known_secrets)
         worker = RunWorker(

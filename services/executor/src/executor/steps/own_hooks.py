@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from executor.agents.prompt_files import Agent, Agents
-from executor.domain.hooks.messages import UnusableReply, restored, shown
+from executor.domain.hooks.messages import UnusableReply, rewritten, shown
 from executor.domain.hooks.own_hooks import CREATE, MOST_CALLS, NEXT, checked, known_options, refusal
 from executor.domain.uses import NO_USES, ByAgent, Uses, merged, read_uses
 from executor.hook_port import HookFailed
@@ -22,7 +22,7 @@ from rota_contracts.ids import derived_id
 from rota_contracts.messages.agent import CALLERS, AgentReply, CallAgent
 from rota_contracts.messages.agent_hook import AgentHookCall, AgentHookReply, CallByHook, CalledAgent
 from rota_contracts.messages.execution import excerpt
-from rota_contracts.messages.hook import HookAction, OnFailure
+from rota_contracts.messages.hook import HookAction, HookMessage, OnFailure
 from rota_contracts.messages.process import ProcessCall
 from rota_contracts.messages.trigger import ExecutorMode, Message
 from rota_contracts.messages.usage import ModelCall
@@ -38,10 +38,11 @@ _log = logger(service="executor")
 
 
 class Kept(Part):
-    """What a hook has replied, or why it failed."""
+    """What a hook has replied, or why it failed. `shown`: the messages that its own refer to."""
 
     reply: AgentHookReply = AgentHookReply()
     failed: str = ""
+    shown: list[HookMessage] = []
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,8 @@ class OwnHooksAsked:
     _called: int = 0
 
     async def create(self, messages: Sequence[Message]) -> Created:
-        """Raise Permanent if the hook cancels, or fails where that cancels."""
+        """The prompt, also a later one of the same turn, as the hook has left the first. Raise Permanent if it cancels,
+        or fails where that cancels."""
         if (hook := self.agent.hooks.create) is None:
             return Created(self.agent, messages)
         asked = self.about.model_copy(
@@ -98,11 +100,24 @@ class OwnHooksAsked:
                 "uses": {name: said for name, said in vars(self.agent.uses).items() if said},
             }
         )
-        reply = await self._settled(hook, asked, "create")
-        options = {**self.agent.options, **(reply.options or {})}
-        uses = merged(_uses(reply), self.agent.uses)
-        made = messages if reply.messages is None else restored(messages, reply.messages)
-        return Created(replace(self.agent, options=options, uses=uses), made, reply.connector or "")
+        reply, first = await self._ask(hook, asked, "create")
+        made = messages if reply.messages is None else rewritten(messages, first, reply.messages)
+        return self._created(reply, made)
+
+    async def created_agent(self) -> Agent:
+        """The agent as the hook has left it, if it was asked before."""
+        calls = 0
+        while (text := await self.means.calls.kept(self.about.step_id, f"create-{calls}")) is not None:
+            kept, calls = Kept.model_validate_json(text), calls + 1
+            if kept.reply.call is None:
+                return self.agent if kept.failed else self._created(kept.reply, ()).agent
+        return self.agent
+
+    def _created(self, reply: AgentHookReply, messages: Sequence[Message]) -> Created:
+        options, uses = {**self.agent.options, **(reply.options or {})}, merged(_uses(reply), self.agent.uses)
+        connector = reply.connector or ""
+        named = connector or self.agent.connector
+        return Created(replace(self.agent, options=options, uses=uses, connector=named), messages, connector)
 
     async def next(self, messages: Sequence[Message], content: str, response: Json, *, again: int) -> Continued:
         """After the answer `content` to `messages`; `again`: how often the model has been asked again. Raise Permanent
@@ -119,34 +134,33 @@ class OwnHooksAsked:
                 "again": again,
             }
         )
-        reply = await self._settled(hook, asked, f"next-{again}")
-        made = None if reply.messages is None else restored(whole, reply.messages)
+        reply, first = await self._ask(hook, asked, f"next-{again}")
+        made = None if reply.messages is None else rewritten(whole, first, reply.messages)
         return Continued(reply.content, reply.data, made)
 
-    async def _settled(self, hook: HookProcess, asked: AgentHookCall, name: str) -> AgentHookReply:
-        """The reply, after all calls of agents that the hook asks for."""
-        results = list[CalledAgent]()
+    async def _ask(
+        self, hook: HookProcess, asked: AgentHookCall, name: str
+    ) -> tuple[AgentHookReply, Sequence[HookMessage]]:
+        """The reply after all calls of agents that the hook asks for, and the messages that it was shown."""
+        calls, results = list[tuple[CallByHook, str]](), list[CalledAgent]()
         try:
             while True:
-                step_id = derived_id("own hook", asked.step_id, name, len(results))
-                question = asked.model_copy(update={"step_id": step_id, "results": [*results]})
-                reply = self._checked(question, await self._kept(hook, question, f"{name}-{len(results)}"))
+                place, of = f"{name}-{len(calls)}", self.about.step_id
+                question = asked.model_copy(update={"step_id": derived_id("own hook", of, place)})
+                text = await self.means.calls.kept(of, place)
+                if text is None:
+                    results += [await self._call(call, step_id) for call, step_id in calls[len(results) :]]
+                    kept = await self._asked(hook, question.model_copy(update={"results": [*results]}))
+                    whole = kept.model_dump_json(exclude_defaults=True)
+                    text = await self.means.calls.keep(of, place, whole, team=asked.team_id)
+                kept = Kept.model_validate_json(text)
+                question = question.model_copy(update={"messages": kept.shown or question.messages})
+                reply = self._checked(question, kept)
                 if reply.call is None:
-                    return reply
-                results.append(await self._call(reply.call, step_id))
+                    return reply, question.messages
+                calls.append((reply.call, question.step_id))
         except HookFailed as error:
-            return self._passed_over(hook, asked, str(error))
-
-    async def _kept(self, hook: HookProcess, question: AgentHookCall, name: str) -> AgentHookReply:
-        calls, of = self.means.calls, self.about.step_id
-        text = await calls.kept(of, name)
-        if text is None:
-            kept = await self._asked(hook, question)
-            text = await calls.keep(of, name, kept.model_dump_json(exclude_defaults=True), team=question.team_id)
-        kept = Kept.model_validate_json(text)
-        if kept.failed:
-            raise HookFailed(kept.failed)
-        return kept.reply
+            return self._passed_over(hook, asked, str(error)), ()
 
     async def _asked(self, hook: HookProcess, question: AgentHookCall) -> Kept:
         call = ProcessCall(
@@ -162,9 +176,12 @@ class OwnHooksAsked:
             reply = await ask_process(self.means.processes, hook.process, call, kind=AgentHookReply, timeout=seconds)
         except HookFailed as error:
             return Kept(failed=excerpt(str(error), REASON))
-        return Kept(reply=reply)
+        return Kept(reply=reply, shown=question.messages if reply.messages is not None else [])
 
-    def _checked(self, asked: AgentHookCall, reply: AgentHookReply) -> AgentHookReply:
+    def _checked(self, asked: AgentHookCall, kept: Kept) -> AgentHookReply:
+        if kept.failed:
+            raise HookFailed(kept.failed)
+        reply = kept.reply
         if reply.action is HookAction.CANCEL:
             hook = getattr(self.agent.hooks, asked.point)
             raise Permanent(f"hook {hook.process} cancelled it: {reply.reason or 'no reason given'}")
@@ -176,16 +193,20 @@ class OwnHooksAsked:
                 self.means.models.choose(ExecutorMode.STANDARD, connector, team=team)
         except (UnusableReply, Permanent) as error:
             raise HookFailed(str(error)) from error
-        for service, provider in _uses(reply).providers():
+        self._check_uses(_uses(reply), team)
+        if reply.call is not None:
+            self._called += 1
+            if self._called > MOST_CALLS:
+                raise HookFailed(f"expected at most {MOST_CALLS} calls of agents by the hooks of a call or a turn")
+        return reply
+
+    def _check_uses(self, uses: Uses, team: str) -> None:
+        for service, provider in uses.providers():
             if isinstance(provider, ByAgent) and self.means.agents.find(provider.agent_id, team=team) is None:
                 raise HookFailed(f"uses.{service}: there is no agent {provider.agent_id}")
-        if reply.call is not None and self._called >= MOST_CALLS:
-            raise HookFailed(f"expected at most {MOST_CALLS} calls of agents by the hooks of a call or a turn")
-        return reply
 
     async def _call(self, call: CallByHook, step_id: str) -> CalledAgent:
         """What came of it; what is wrong with the agent is in it, as `error`."""
-        self._called += 1
         callers = [*self.about.callers, self.agent.id]
         if why := refusal(platform_name(call.agent_id), callers, most=CALLERS):
             return CalledAgent(agent_id=call.agent_id, error=why)

@@ -208,6 +208,10 @@ async def test_a_reply_that_cannot_be_used_ends_the_call_and_says_why(tmp_path: 
         world.hooks["keeper.create"] = hook
         reply = await world.ask(call_id=name)
         assert reply.error.startswith(f"hook keeper.create failed: {why}"), name
+    picky = f"{CREATE}\nconnector_options: {{connectors: [large]}}"
+    other = Keepers(tmp_path, ScriptedModel(), {"keeper.create": always(connector="rehearsal")}, yao_keeper=picky)
+    why = "agent yao.keeper may be asked with the connectors large, not 'rehearsal'"
+    assert (await other.ask()).error == f"hook keeper.create failed: {why}"
     world.hooks["keeper.create"] = always(action="cancel", reason="not today")
     assert (await world.ask(call_id="cancelled")).error == "hook keeper.create cancelled it: not today"
     assert world.model.prompts == []

@@ -13,6 +13,7 @@ from executor.adapters.in_memory_hooks import ScriptedHook
 from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agent, parse
 from executor.domain.conversation.chat import ModelReply
+from executor.domain.hooks.messages import rewritten, shown
 from executor.domain.run import Run
 from executor.reads.replay import replay
 from executor.steps.hook_chain import HookChain
@@ -24,14 +25,15 @@ from rota_common.errors import Transient
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.hook import HookCall, HookMessage, HookPoint, HookReply
 from rota_contracts.messages.process import ProcessCall
-from rota_contracts.messages.trigger import ExecutorMode
+from rota_contracts.messages.trigger import ExecutorMode, Message
 from rota_contracts.messages.usage import ModelCall, Usage
 
 LOOKUP = ("crm__lookup", {"name": "Globex"})
 
 
 def an_agent(hooks: str, agent_id: str = "experts.writer") -> Agent:
-    return parse(agent_id, f"---\nteams: '*'\nhooks: {hooks}\n---\nYou write.")
+    front = f"teams: '*'\ntimeout: 77\nuses: {{web: disabled}}\nhooks: {hooks}"
+    return parse(agent_id, f"---\n{front}\n---\nYou write.")
 
 
 class Shop(StepHarness):
@@ -130,6 +132,7 @@ async def test_next_lets_an_assistant_go_on_and_calls_agents() -> None:  # EX-87
     assert shop.sent(1) == [*shop.sent(0), "a draft", "It is a bill."]
     made = shop.called[0]
     assert (made.assistant_id, made.execution_id, made.callers) == ("yao.judge", "e1", ["experts.writer"])
+    assert made.timeout == 77
     assert (run.execution.usage.tokens_in, run.execution.usage.tokens_out) == (10, 4)
     assert shop.pieces == []
 
@@ -187,11 +190,61 @@ async def test_a_step_that_is_taken_over_asks_no_hook_and_no_model_twice() -> No
     assert len(shop.model.prompts) == 3
 
 
+async def test_after_a_signal_the_answer_that_a_crash_left_is_not_taken() -> None:
+    shop = Shop(ScriptedModel("a draft", Transient("the provider is away"), "another"), BOTH)
+    shop.next = lambda given: (
+        {"messages": [*kept(given), {"role": "user", "text": "Once more."}]} if given["content"] == "a draft" else {}
+    )
+    run = with_tasks(a_task(1))
+    await shop.step(run)
+    assert output(await shop.task_done(run.model_copy(update={"applied": 1}))) == "another"
+    assert shop.points() == ["create", "next", "next"]
+    assert shop.sent(2) == shop.sent(0)
+
+
+def test_a_later_prompt_is_rewritten_as_the_first_was() -> None:
+    first = [Message(role="system", content="It is 9."), Message(content="Name: Ann"), Message(content="Look.")]
+    system, name, look = shown(first)
+    new = HookMessage(id="new-0", role="system", text="Be brief.")
+    changed = [new, system.model_copy(update={"text": "No clock."}), look, new.model_copy(update={"id": "new-1"})]
+    later = [Message(role="system", content="It is 10."), *first[1:], Message(role="assistant", content="Looked.")]
+
+    def texts(messages: list[Message]) -> list[str]:
+        return [message.text() for message in rewritten(messages, [system, name, look], changed)]
+
+    assert texts(first) == ["Be brief.", "No clock.", "Look.", "Be brief."]
+    assert texts(later) == ["Be brief.", "No clock.", "Look.", "Be brief.", "Looked."]
+    moved = [look, system, name]
+    assert [message.text() for message in rewritten(first, [system, name, look], moved)] == [
+        "Look.",
+        "It is 9.",
+        "Name: Ann",
+    ]
+
+
 @pytest.mark.parametrize("mode", [ExecutorMode.DRYRUN, ExecutorMode.STANDARD])
 async def test_hooks_are_asked_in_standard_mode_alone(mode: ExecutorMode) -> None:
     shop = Shop(ScriptedModel("done"), BOTH)
     await shop.task_done(with_tasks(a_task(1)).with_execution(executor_mode=mode))
     assert bool(shop.asked) is (mode is ExecutorMode.STANDARD)
+
+
+async def test_a_reply_that_is_passed_over_has_no_effect_later_in_the_turn_either() -> None:
+    hooks = "{create: {process: on.create, on_failure: continue}}"
+    shop = Shop(ScriptedModel(calls(LOOKUP), "found"), hooks)
+    shop.create = lambda given: {"options": {"api_base": "https://evil.example"}}
+    run = await shop.task_done(with_tasks(a_task(1)))
+    assert (output(run), shop.points()) == ("found", ["create"])
+    assert [prompt.options for prompt in shop.model.prompts] == [{}, {}]
+    shop = Shop(ScriptedModel(calls(LOOKUP), "found"), hooks)
+    shop.create = lambda given: {"uses": {"smell": "builtin"}}
+    assert output(await shop.task_done(with_tasks(a_task(1)))) == "found"
+
+
+async def test_an_answer_that_is_too_long_for_a_process_stands_as_it_is() -> None:
+    shop = Shop(ScriptedModel("long " * 500_000), "{next: on.next}")
+    run = await shop.task_done(with_tasks(a_task(1)))
+    assert (run.execution.results[0].status, shop.points()) == ("completed", [])
 
 
 async def test_a_hook_that_fails_ends_the_turn_or_is_noted_on_the_run() -> None:

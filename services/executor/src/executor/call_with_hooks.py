@@ -22,7 +22,9 @@ async def call_with_hooks(
     means: HookMeans, request: CallAgent, agent: Agent, messages: Sequence[Message], *, answer: Answer, ask: AskAgent
 ) -> AgentReply:
     """The reply after the hooks. `ask` calls the agents that they ask for. Raise Permanent where one cancels it."""
-    hooks = OwnHooksAsked(means=means, agent=agent, about=_about(request, agent), ask_agent=ask)
+    hooks = OwnHooksAsked(
+        means=means, agent=agent, about=_about(request, agent), ask_agent=ask, seconds=request.timeout
+    )
     created = await hooks.create(messages)
     if created.connector:
         request = request.model_copy(update={"model": created.connector})

@@ -76,13 +76,14 @@ class HookMeans:
 @dataclass(kw_only=True)
 class OwnHooksAsked:
     """The hooks of one agent, for the call or the turn `about`, whose `step_id` stays the same when it is repeated.
-    `ask_agent` makes the calls that they ask for. `notes`: on hooks that failed and were passed over; `spent`: by the
-    agents that they called."""
+    `ask_agent` makes the calls that they ask for, each within `seconds`. `notes`: on hooks that failed and were passed
+    over; `spent`: by the agents that they called."""
 
     means: HookMeans
     agent: Agent
     about: AgentHookCall
     ask_agent: AskAgent
+    seconds: float
     notes: list[str] = field(default_factory=list)
     spent: list[ModelCall] = field(default_factory=list)
     _called: int = 0
@@ -105,12 +106,16 @@ class OwnHooksAsked:
         return self._created(reply, made)
 
     async def created_agent(self) -> Agent:
-        """The agent as the hook has left it, if it was asked before."""
+        """The agent as the hook has left it, if it was asked before, and its reply could be used."""
         calls = 0
         while (text := await self.means.calls.kept(self.about.step_id, f"create-{calls}")) is not None:
             kept, calls = Kept.model_validate_json(text), calls + 1
             if kept.reply.call is None:
-                return self.agent if kept.failed else self._created(kept.reply, ()).agent
+                asked = self.about.model_copy(update={"point": CREATE, "messages": kept.shown})
+                try:
+                    return self._created(self._checked(asked, kept), ()).agent
+                except (HookFailed, Permanent):  # `create` says which, and what becomes of it
+                    return self.agent
         return self.agent
 
     def _created(self, reply: AgentHookReply, messages: Sequence[Message]) -> Created:
@@ -218,6 +223,7 @@ class OwnHooksAsked:
             assistant_id=call.agent_id,
             messages=call.messages,
             execution_id=of.execution_id or None,
+            timeout=self.seconds,
             metadata=call.options.metadata,
             locale=of.locale or None,
             route=of.route or None,

@@ -9,6 +9,7 @@ from executor.domain.context.contexts import of_subject, turns_of
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.hooks.own_hooks import CREATE
 from executor.domain.outcomes import Hooked, Overflowed
+from executor.domain.planning.answer import LENGTH_LIMIT
 from executor.domain.run import Run
 from executor.domain.spending import summed
 from executor.domain.steps import AskAgent, RunTurn, subject_of
@@ -25,6 +26,9 @@ from rota_contracts.messages.agent_hook import AgentHookCall
 from rota_contracts.messages.execution import Task
 from rota_contracts.messages.trigger import ExecutorMode, Message
 from rota_contracts.robots.robot import Phase
+
+KEPT_LIMIT = 2_000_000
+"""Characters of a reply that is kept beside the run. No hook is asked about a longer one."""
 
 Ask = Callable[[Sequence[Message], int], Awaitable[ModelReply | Overflowed | Hooked]]
 """The model's reply to these messages; the number counts the times that it is asked again within the step."""
@@ -65,7 +69,7 @@ class TurnHooks:
     async def complete(
         self, ask: Ask, messages: Sequence[Message], tools: Sequence[Tool] = ()
     ) -> ModelReply | Overflowed | Hooked:
-        """The reply, as `next` left it. One that calls tools isn't shown to it, nor one that says nothing."""
+        """The reply, as `next` left it. It isn't shown one that calls tools, says nothing, or is too long for it."""
         if self.answer is None or self.agent.hooks.next is None:
             return await ask(messages, 0)
         replies = list[ModelReply]()
@@ -75,7 +79,7 @@ class TurnHooks:
                 return reply
             replies.append(reply)
             found = understand(reply, tools)
-            if found.calls or not found.text:
+            if found.calls or not found.text or len(found.text) > LENGTH_LIMIT:
                 return _as_one(replies)
             response = extract_json(found.text)
             after = await self.answer.next(messages, found.text, response, again=len(replies) - 1)
@@ -110,7 +114,9 @@ class HooksOfTurns:
         if self.means is None or not agent.hooks or not standard:
             return None
         about = _about(run, subject, agent)
-        return OwnHooksAsked(means=self.means, agent=agent, about=about, ask_agent=self.ask_agent)
+        return OwnHooksAsked(
+            means=self.means, agent=agent, about=about, ask_agent=self.ask_agent, seconds=agent.timeout
+        )
 
 
 async def _kept(
@@ -122,7 +128,9 @@ async def _kept(
         reply = await ask(messages, again)
         if not isinstance(reply, ModelReply):
             return reply
-        text = await calls.keep(of.step_id, name, reply.model_dump_json(), team=of.team_id)
+        if len(whole := reply.model_dump_json()) > KEPT_LIMIT:
+            return reply
+        text = await calls.keep(of.step_id, name, whole, team=of.team_id)
     return ModelReply.model_validate_json(text)
 
 

@@ -15,6 +15,7 @@ from executor.agents.agent_file import AgentFileError
 from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agents, parse
 from executor.call_agents import CallAgents, LeaseSettings
+from executor.model_port import NoAnswer
 from executor.steps.models import Models
 from executor.steps.own_hooks import HookMeans
 from executor.tool_ports import NotBegun, ToolFailed
@@ -328,6 +329,16 @@ async def test_a_call_that_is_taken_over_asks_no_hook_and_no_model_twice(tmp_pat
         assert len(world.model.prompts) == 4
         ids = [given["step_id"] for _, given in world.asked]
         assert len(ids) == len(set(ids)) == 4
+
+
+async def test_an_agent_that_cannot_be_asked_now_is_no_failure_of_its_callers_model(tmp_path: Path) -> None:
+    """Else the caller's model would be asked at a fallback."""
+    hooks: dict[str, Hook] = {"to.judge": calls("yao.judge")}
+    model = ScriptedModel("a draft", NoAnswer("the provider is away", after=7.0))
+    world = Keepers(tmp_path, model, hooks, yao_keeper=HOOKED, yao_judge="")
+    with pytest.raises(Transient, match="the provider is away") as failed:
+        await world.ask()
+    assert (type(failed.value), failed.value.after) == (Transient, 7.0)
 
 
 async def test_the_agents_of_an_aborted_call_are_not_asked_on(tmp_path: Path) -> None:

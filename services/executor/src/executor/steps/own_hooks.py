@@ -11,12 +11,13 @@ from executor.domain.hooks.messages import UnusableReply, rewritten, shown
 from executor.domain.hooks.own_hooks import CREATE, MOST_CALLS, NEXT, checked, known_options, refusal
 from executor.domain.uses import NO_USES, ByAgent, Uses, merged, read_uses
 from executor.hook_port import HookFailed
+from executor.model_port import NoAnswer
 from executor.ports import Calls
 from executor.steps.models import Models
 from executor.steps.process_hook import ask_process
 from executor.steps.used_agents import AskAgent
 from executor.tool_ports import Processes
-from rota_common.errors import Permanent
+from rota_common.errors import Permanent, Transient
 from rota_common.runtime.logs import logger
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.agent import CALLERS, AgentReply, CallAgent
@@ -230,7 +231,10 @@ class OwnHooksAsked:
             chat_id=of.chat_id or None,
             callers=callers,
         )
-        reply: AgentReply = await self.ask_agent(request)
+        try:
+            reply: AgentReply = await self.ask_agent(request)
+        except NoAnswer as error:  # of its provider: this agent's own may answer, and needs no fallback
+            raise Transient(str(error), after=error.after) from error
         if reply.call is not None:
             self.spent.append(reply.call)
         return CalledAgent(

@@ -17,8 +17,9 @@ from executor.domain.conversation.chat import Tool
 from executor.domain.outcomes import TaskAnswered
 from executor.domain.run import Run
 from executor.domain.search import pipeline
+from executor.domain.search.found import Found
 from executor.domain.search.pipeline import KnowledgeQuery, Result, UnusableStage
-from executor.domain.search.searched import Searched
+from executor.domain.search.searched import Searched, found_for
 from executor.steps.call_runner import Toolset
 from executor.steps.hook_chain import HookChain
 from executor.steps.search_first import SearchFirst
@@ -244,7 +245,7 @@ async def test_a_search_is_saved_before_the_assistant_is_asked_and_made_once() -
     library.memory = RecallReply(entries=[own(f"k{number}", 0.9, f"{number} " + "a" * 2_000) for number in range(5)])
     searched = await library.harness.step(run := with_tasks(TASK, robot=ROBOT))
     assert ([entry.kind for entry in searched.unsaved][-1], library.model.prompts) == ("Searched", [])
-    found = searched.found[TASK.id]
+    found = found_for(searched, TASK)
     assert found is not None
     assert found.ref is not None, "more than its document keeps"
     library.model.replies = ["It costs 9."] * 2
@@ -263,7 +264,7 @@ async def test_a_search_is_saved_before_the_assistant_is_asked_and_made_once() -
 def test_a_search_takes_none_of_its_turns_time_and_belongs_to_the_task_in_hand() -> None:
     run = with_tasks(TASK, robot=ROBOT)
     after = lifecycle.apply(run, Searched(TASK.id), now=NOON + timedelta(seconds=60), began=NOON)
-    assert (after.found, after.turn_seconds) == ({TASK.id: None}, 0)
+    assert (after.found, after.turn_seconds) == ([Found(task_id=TASK.id)], 0)
     assert lifecycle.apply(run, Searched("task-9"), now=NOON) is run
 
 

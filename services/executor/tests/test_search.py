@@ -45,6 +45,17 @@ ANSWERS: dict[str, Any] = {
 }
 
 
+class Web(ScriptedTools):
+    """Tools whose server may be `away`."""
+
+    away: Exception | None = None
+
+    async def list(self, robot: Robot) -> Sequence[Tool]:
+        if self.away is not None and "web" in robot.allowed_servers():
+            raise self.away
+        return await super().list(robot)
+
+
 class Library:
     """An assistant with `uses`, over scripted agents, memory and tools. `asked`: the agents' calls; `recalls`: the
     memory's questions."""
@@ -60,7 +71,7 @@ class Library:
         self.page = "Globex: 9.50."
         agent = parse("experts.writer", f"---\nteams: ['*']\nuses: {{{uses}}}\n---\nWrite.")
         self.harness = StepHarness(self.model, agent=agent)
-        self.mcp = ScriptedTools(tools, answer=self.found)
+        self.mcp = Web(tools, answer=self.found)
         step, recall = self.harness.run_step, cast(Ask, self.recall)
         made = replace(step.calls, ask_agent=self.ask, real=Toolset(self.mcp, self.harness.processes))
         searches: Any = SearchFirst(
@@ -227,6 +238,17 @@ async def test_a_tool_that_may_not_be_called_is_a_note(subtests: pytest.Subtests
             assert noted.startswith("search: went on without mcp:web.search: ")
             assert note in noted
             assert library.mcp.calls == []
+
+
+async def test_a_server_whose_tools_cant_be_listed_is_a_note_and_no_words_are_no_failure() -> None:
+    library = Library('search: "mcp:web.search"')
+    library.mcp.away = Transient("its secrets can't be read now")
+    run = await library.done()
+    assert notes(run) == ["search: went on without mcp:web.search: its secrets can't be read now"]
+    library = Library("search: builtin, querydsl: disabled", {"rota.keyword": {"keywords": [" "]}})
+    run = await library.done()
+    assert (notes(run), library.recalls[0].query.splitlines()[0]) == ([], "Step 1")
+    assert pipeline.words_of(run, TASK.model_copy(update={"description": "x" * 5_000})) == "x" * 1_000
 
 
 async def test_hooks_before_calls_of_tools_have_a_say_in_those_of_a_search() -> None:  # EX-44

@@ -16,6 +16,7 @@ TESTS = (
     "services/executor/tests/test_prompt_sections.py",
     "services/executor/tests/test_prompts.py",
     "services/executor/tests/test_prompt_words.py",
+    "services/executor/tests/test_search_prompts.py",
     "services/executor/tests/test_own_result.py",
     "services/executor/tests/test_context_files.py",
     "services/executor/tests/test_text_tools.py",

@@ -17,8 +17,9 @@ from executor.domain.conversation.chat import Tool
 from executor.domain.outcomes import TaskAnswered
 from executor.domain.run import Run
 from executor.domain.search import pipeline
+from executor.domain.search.found import Found
 from executor.domain.search.pipeline import KnowledgeQuery, Result, UnusableStage
-from executor.domain.search.searched import Searched
+from executor.domain.search.searched import Searched, found_for
 from executor.steps.call_runner import Toolset
 from executor.steps.hook_chain import HookChain
 from executor.steps.search_first import SearchFirst
@@ -44,6 +45,17 @@ ANSWERS: dict[str, Any] = {
 }
 
 
+class Web(ScriptedTools):
+    """Tools whose server may be `away`."""
+
+    away: Exception | None = None
+
+    async def list(self, robot: Robot) -> Sequence[Tool]:
+        if self.away is not None and "web" in robot.allowed_servers():
+            raise self.away
+        return await super().list(robot)
+
+
 class Library:
     """An assistant with `uses`, over scripted agents, memory and tools. `asked`: the agents' calls; `recalls`: the
     memory's questions."""
@@ -59,7 +71,7 @@ class Library:
         self.page = "Globex: 9.50."
         agent = parse("experts.writer", f"---\nteams: ['*']\nuses: {{{uses}}}\n---\nWrite.")
         self.harness = StepHarness(self.model, agent=agent)
-        self.mcp = ScriptedTools(tools, answer=self.found)
+        self.mcp = Web(tools, answer=self.found)
         step, recall = self.harness.run_step, cast(Ask, self.recall)
         made = replace(step.calls, ask_agent=self.ask, real=Toolset(self.mcp, self.harness.processes))
         searches: Any = SearchFirst(
@@ -228,6 +240,17 @@ async def test_a_tool_that_may_not_be_called_is_a_note(subtests: pytest.Subtests
             assert library.mcp.calls == []
 
 
+async def test_a_server_whose_tools_cant_be_listed_is_a_note_and_no_words_are_no_failure() -> None:
+    library = Library('search: "mcp:web.search"')
+    library.mcp.away = Transient("its secrets can't be read now")
+    run = await library.done()
+    assert notes(run) == ["search: went on without mcp:web.search: its secrets can't be read now"]
+    library = Library("search: builtin, querydsl: disabled", {"rota.keyword": {"keywords": [" "]}})
+    run = await library.done()
+    assert (notes(run), library.recalls[0].query.splitlines()[0]) == ([], "Step 1")
+    assert pipeline.words_of(run, TASK.model_copy(update={"description": "x" * 5_000})) == "x" * 1_000
+
+
 async def test_hooks_before_calls_of_tools_have_a_say_in_those_of_a_search() -> None:  # EX-44
     async def no(call: HookCall) -> HookReply:
         return HookReply(action=HookAction.CANCEL, reason="no search engines")
@@ -244,7 +267,7 @@ async def test_a_search_is_saved_before_the_assistant_is_asked_and_made_once() -
     library.memory = RecallReply(entries=[own(f"k{number}", 0.9, f"{number} " + "a" * 2_000) for number in range(5)])
     searched = await library.harness.step(run := with_tasks(TASK, robot=ROBOT))
     assert ([entry.kind for entry in searched.unsaved][-1], library.model.prompts) == ("Searched", [])
-    found = searched.found[TASK.id]
+    found = found_for(searched, TASK)
     assert found is not None
     assert found.ref is not None, "more than its document keeps"
     library.model.replies = ["It costs 9."] * 2
@@ -263,7 +286,7 @@ async def test_a_search_is_saved_before_the_assistant_is_asked_and_made_once() -
 def test_a_search_takes_none_of_its_turns_time_and_belongs_to_the_task_in_hand() -> None:
     run = with_tasks(TASK, robot=ROBOT)
     after = lifecycle.apply(run, Searched(TASK.id), now=NOON + timedelta(seconds=60), began=NOON)
-    assert (after.found, after.turn_seconds) == ({TASK.id: None}, 0)
+    assert (after.found, after.turn_seconds) == ([Found(task_id=TASK.id)], 0)
     assert lifecycle.apply(run, Searched("task-9"), now=NOON) is run
 
 

@@ -7,6 +7,7 @@ from pydantic import AliasChoices, Field
 
 from executor.domain.calls.asked import AskedCall
 from executor.domain.conversation import loop
+from executor.domain.search.found import Found
 from rota_contracts.messages.approval import ApprovalStatus, Decision
 from rota_contracts.messages.control import TaskChange
 from rota_contracts.messages.conversation import Round
@@ -182,7 +183,7 @@ class Run(Part):
     recalled: bool = Field(default=False, description="the memory has been asked")
     surroundings: Situation | None = Field(default=None, description="what the agents that set goals look around at")
     followed: str = Field(default="", description="the run that this one follows, in short")
-    found: dict[str, Text | None] = Field(default={}, description="by tasks: the results of the search before each")
+    found: list[Found] = Field(default=[], description="by the searches before its tasks")
     looked_up: list[Round] = Field(default=[], description="tools that the inspiration agent has used")
     context: Context | None = Field(default=None, description="once a conversation didn't fit: of the one in hand")
     hooked: HookedCall | None = Field(default=None, description="the model's call in hand, if hooks were asked")

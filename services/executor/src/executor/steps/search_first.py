@@ -9,7 +9,6 @@ from typing import TypeVar
 from executor.agents.prompt_files import Agent
 from executor.agents.search_prompts import stage_call
 from executor.agents.team_view import TeamViews
-from executor.domain.conversation.chat import Tool
 from executor.domain.outcomes import NotCalled, Outcome, Used
 from executor.domain.phases import lesson_scope
 from executor.domain.run import Run
@@ -103,7 +102,7 @@ class _Search:
         if need is not None and not need.search:
             return ()
         keywords = await self._stage("keyword", lambda answer: pipeline.read(pipeline.Keywords, answer))
-        words = keywords.words() if keywords else words
+        words = (keywords.words() if keywords else "") or words
         collections = self._collections()
         query = await self._stage(
             "querydsl", lambda answer: pipeline.query_of(answer, collections), words=words, collections=collections
@@ -174,18 +173,27 @@ class _Search:
     async def _called(self, name: str, provider: str, words: str) -> Sequence[Result]:
         """What a tool or an agent finds, called as the assistant would call it; with a note if that can't be."""
         agent = replace(self.agent, uses=Uses(web=provider))
+        if agent.uses.of("web") is None:
+            return ()
+        try:
+            text = await self._call(await self._use(name, agent, words), agent)
+        except (Transient, Permanent) as error:
+            self._note(f"went on without {provider}: {error}")
+            return ()
+        return pipeline.results_in(text, source=provider)
+
+    async def _use(self, name: str, agent: Agent, words: str) -> ToolUse:
+        """The call of the one tool that the agent has by its `uses`. Raises Permanent where it can't be made here."""
         toolset = await self.by.calls.toolset(self.run)
         tools = await all_tools(toolset.tools, self.run.robot, agent.uses)
         tool = next((each for each in tools if each.name == WEB_SEARCH), None)
         if tool is None:
-            if agent.uses.of("web") is not None:
-                self._note(f"went on without {provider}: its server doesn't list this tool now")
-            return ()
-        arguments = pipeline.arguments_of(tool, words)
-        if problem := _unfit(tool, arguments):
-            self._note(f"went on without {provider}: {problem}")
-            return ()
-        use = ToolUse(
+            raise Permanent("its server doesn't list this tool now")
+        if not tool.idempotent:
+            raise Permanent("only what may be called again is called: its server's file may name it as idempotent")
+        if not (arguments := pipeline.arguments_of(tool, words)):
+            raise Permanent("it has no argument for the words to search for, such as query")
+        return ToolUse(
             step_id=derived_id("search", self.step.step_id, name),
             name=name,
             server=tool.server,
@@ -193,12 +201,6 @@ class _Search:
             arguments=arguments,
             idempotent=tool.idempotent,
         )
-        try:
-            text = await self._call(use, agent)
-        except (Transient, Permanent) as error:
-            self._note(f"went on without {provider}: {error}")
-            return ()
-        return pipeline.results_in(text, source=provider)
 
     async def _call(self, use: ToolUse, agent: Agent) -> str:
         """After all checks. Raises Permanent, Transient."""
@@ -215,13 +217,6 @@ class _Search:
 
     def _note(self, text: str) -> None:
         self.notes.append(f"search: {without_credentials(text)}")
-
-
-def _unfit(tool: Tool, arguments: Json) -> str:
-    """Why a tool can't be called here; empty if it can."""
-    if not tool.idempotent:
-        return "a search calls what may be called again alone: its server's file may name the tool as idempotent"
-    return "" if arguments else "it has no argument for the words to search for, such as query"
 
 
 def _output(outcome: Outcome) -> Text:

@@ -112,7 +112,8 @@ def agent_of(stage: Stage, uses: Uses) -> str:
 def words_of(run: Run, task: Task) -> str:
     """What to search for, without keywords: the task, and what was asked."""
     asked, described = given_input(run.execution.trigger), task.description
-    return excerpt(described if asked in described else f"{described}\n{asked}", QUERY_LIMIT).strip()
+    whole = described if asked in described else f"{described}\n{asked}"
+    return whole.strip()[:QUERY_LIMIT] or "anything"
 
 
 def arguments_of(tool: Tool, words: str) -> dict[str, Json]:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from executor.domain.run import Run
+from executor.domain.search.found import Found
 from executor.domain.steps import RunTurn, Step
 from executor.domain.uses import Uses
 from rota_contracts.messages.execution import Task
@@ -22,7 +23,7 @@ class Searched:
 
 def wanted(run: Run, step: Step, uses: Uses) -> bool:
     """Is there something to search before this step? A run that calls no model searches nothing."""
-    if not isinstance(step, RunTurn) or (step.turn, step.iteration) != (1, 0) or step.task.id in run.found:
+    if not isinstance(step, RunTurn) or (step.turn, step.iteration) != (1, 0) or _made(run, step.task):
         return False
     return uses.of("search") is not None and run.execution.executor_mode is ExecutorMode.STANDARD
 
@@ -33,9 +34,14 @@ def expected(step: Step, outcome: Searched) -> bool:
 
 
 def apply(run: Run, outcome: Searched) -> Run:
-    return run.model_copy(update={"found": {**run.found, outcome.task_id: outcome.found}})
+    return run.model_copy(update={"found": [*run.found, Found(task_id=outcome.task_id, text=outcome.found)]})
 
 
 def found_for(run: Run, task: Task) -> Text | None:
     """None also for a task that nothing was searched for."""
-    return run.found.get(task.id)
+    made = _made(run, task)
+    return made.text if made else None
+
+
+def _made(run: Run, task: Task) -> Found | None:
+    return next((each for each in run.found if each.task_id == task.id), None)

@@ -137,7 +137,7 @@ def test_a_file_holds_robots_and_members(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("kind: Membre\n", "expected kind: Robot or kind: Member"),
+        ("kind: Membre\n", "expected a kind of Robot, Member, Agent"),
         ("kind: Member\nmember_id: ann\n", "not a valid member"),
     ],
 )

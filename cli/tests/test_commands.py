@@ -127,6 +127,8 @@ def test_all_commands_are_there() -> None:
         "sources remove",
         *("secrets", "secrets list", "secrets set", "secrets remove", "secrets rotate-key"),
         *("robots", "robots show", "robots next", "robots delete", "robots get", "robots init"),
+        *("definitions list", "definitions show", "definitions history", "definitions delete", "rollback"),
+        *("canary show", "canary share", "canary promote", "canary abort"),
         *("intervene", "answer", "pause", "resume", "stop", "replay"),
         *("plan", "plan add", "plan update", "plan remove"),
         *("keys", "keys create", "keys delete", "subscriptions", "subscriptions add", "subscriptions remove"),

@@ -1,19 +1,46 @@
-"""Applying definitions through the API: each is created or replaced; members before the robots that they manage."""
+"""Applying definitions through the API: agents, connectors and MCP servers together, then members, then robots."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rota.api_error import ApiError
 from rota.client import Api, Json
 from rota.definitions import wire
 from rota.kinds import Definition
 from rota_contracts.members import MemberDefinition
+from rota_contracts.messages.definition import WrittenDefinition
 from rota_contracts.robots.robot import RobotDefinition
 
 CONFLICT = 409
 
 
-async def apply_all(api: Api, definitions: Sequence[Definition]) -> list[Json]:
-    """`{member_id, outcome: created | changed | unchanged, rev}` of each: members, then robots, in their order."""
+@dataclass(frozen=True)
+class Options:
+    """`prune`: of agents, connectors and MCP servers those that aren't among the definitions are deleted. `canary`: the
+    new set of them is that of so many percent of new runs."""
+
+    prune: bool = False
+    canary: int | None = None
+
+
+async def apply_all(api: Api, definitions: Sequence[Definition], options: Options = Options()) -> list[Json]:
+    """`{kind, id, outcome, rev}` of each agent, connector and MCP server, which are applied as one; then `{member_id,
+    outcome: created | changed | unchanged, rev}` of each member and robot, in their order."""
+    return [*(await apply_set(api, definitions, options))["definitions"], *await _apply_members(api, definitions)]
+
+
+async def apply_set(
+    api: Api, definitions: Sequence[Definition], options: Options = Options(), *, dry_run: bool = False
+) -> Json:
+    """The gateway's answer: `{rev, definitions}`. Nothing is asked where there is nothing to apply."""
+    written = [each.model_dump(mode="json") for each in definitions if isinstance(each, WrittenDefinition)]
+    if not written and not options.prune:
+        return {"rev": 0, "definitions": []}
+    body: Json = {"definitions": written, "prune": options.prune, "dry_run": dry_run, "canary": options.canary}
+    return await api.of_team("POST", "/definitions", json=body)
+
+
+async def _apply_members(api: Api, definitions: Sequence[Definition]) -> list[Json]:
     members = [await apply_member(api, each) for each in definitions if isinstance(each, MemberDefinition)]
     return members + [await apply_one(api, each) for each in definitions if isinstance(each, RobotDefinition)]
 

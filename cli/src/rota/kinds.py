@@ -1,24 +1,46 @@
-"""Documents of several kinds in YAML files: robots, and members who are people."""
+"""Documents of several kinds in files: robots, members who are people, agents, connectors and MCP servers."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from rota.definition_files import agent_in, definition_of, files_in
 from rota.definitions import documents, robot_of
 from rota.errors import CliError
 from rota.validation_errors import describe
+from rota_contracts.definitions.definition import DefinitionKind
 from rota_contracts.members import MemberDefinition, parse_member
+from rota_contracts.messages.definition import WrittenDefinition
 from rota_contracts.robots.robot import RobotDefinition
 
-Definition = RobotDefinition | MemberDefinition
+Definition = RobotDefinition | MemberDefinition | WrittenDefinition
 
 KIND, ROBOT, MEMBER = "kind", "Robot", "Member"
 
 
+def read_all(paths: Sequence[Path]) -> list[Definition]:
+    """Every document of these files and of the files in these folders. CliError for two of the same kind and name."""
+    found = [each for path in paths for file in files_in(path) for each in read_kinds(file)]
+    names = ["/".join(named_by(each).values()) for each in found]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise CliError(f"expected each definition once, got several of {', '.join(twice)}")
+    return found
+
+
+def named_by(definition: Definition) -> dict[str, str]:
+    """What it is called by: the kind and the id, or the member_id, which robots and people share."""
+    if isinstance(definition, WrittenDefinition):
+        return {"kind": definition.kind.value, "id": definition.id}
+    return {"member_id": str(definition.member_id)}
+
+
 def read_kinds(path: Path) -> list[Definition]:
-    """Every document of a YAML file (`-` is standard input); one without `kind` is a robot. CliError names each invalid
-    field."""
+    """Every document of a YAML file (`-` is standard input), or the agent of a Markdown file; a document without `kind`
+    is a robot. CliError names each invalid field."""
+    if path.suffix == ".md":
+        return [agent_in(path)]
     return [_parsed(raw, f"{path}, document {number}") for number, raw in enumerate(documents(path), start=1)]
 
 
@@ -31,9 +53,11 @@ def _parsed(raw: Any, source: str) -> Definition:
             return robot_of(fields, source)
         case "Member":
             return _member(fields, source)
+        case kind if kind in [*DefinitionKind]:
+            return definition_of(DefinitionKind(kind), fields, source)
         case other:
-            what = f"expected kind: {ROBOT} or kind: {MEMBER} in {source}, not {other!r}"
-            raise CliError(what, hint="a document without kind is a robot")
+            kinds = ", ".join([ROBOT, MEMBER, *DefinitionKind])
+            raise CliError(f"expected a kind of {kinds} in {source}, not {other!r}", hint="without kind it is a robot")
 
 
 def _member(fields: dict[str, Any], source: str) -> MemberDefinition:

@@ -16,7 +16,7 @@ COMMANDS = {
         "demo",
         "Start everything, post two leads, show who receives the results. Ends by itself; exit code 0 on success.",
     ),
-    "apply": ("apply", "Create the robots and members in these files, or replace those that exist; members first."),
+    "apply": ("apply", "Create the definitions in these files, or replace those that exist; members first."),
     "validate": ("apply", "Check these files as `apply` does, without a running Rota. Nothing is changed."),
     "listen": (
         "listen",
@@ -71,6 +71,12 @@ COMMANDS = {
         "connectors",
         "List the connectors that the team may use and what the model of each can, or test one.",
     ),
+    "definitions": (
+        "definitions",
+        "List the team's own agents, connectors and MCP servers; show one, its history, or delete one.",
+    ),
+    "rollback": ("rollback", "Write an earlier revision of a definition again. Runs under way keep theirs."),
+    "canary": ("canary", "Show how runs of the canary end, change its share of new runs, promote it, or abort it."),
     "dead": ("dead", "Messages that no service could handle (needs the admin key)."),
     "webhook": ("webhook", "Send webhooks to Rota."),
 }

@@ -8,7 +8,9 @@ from rota_contracts.robots.robot import RobotDefinition
 def check_result_schema(definition: Definition) -> None:
     """CliError for a schema that can't be used. Without the extra `server` nothing is checked here: `apply` answers
     the same."""
-    schema = definition.robot_config.delivery.result_schema if isinstance(definition, RobotDefinition) else None
+    if not isinstance(definition, RobotDefinition):
+        return
+    schema = definition.robot_config.delivery.result_schema
     if schema is None:
         return
     try:

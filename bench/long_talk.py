@@ -23,6 +23,7 @@ from executor.adapters.mongo_runs import MongoRuns
 from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agents
+from executor.agents.team_view import TeamViews
 from executor.domain import journal, lifecycle, phases
 from executor.domain.context.tokens import conversation_tokens, tool_tokens
 from executor.domain.conversation.chat import ModelReply, Tool, ToolCall
@@ -101,11 +102,11 @@ def runner(talk: Talk, folder: Path) -> StepRunner:
     (folder / "connectors" / "small.yaml").write_text(CONNECTOR)
     model, blobs, unused = ScriptedModel(answer=talk.answer), InMemoryBlobs(), _unused()
     connectors = Connectors("small", environ={}, folder=folder / "connectors")
-    models = Models(connectors=connectors, real=model, rehearsal=model)
+    views = TeamViews(agents=Agents(folder / "agents"), connectors=connectors)
+    models = Models(views=views, real=model, rehearsal=model)
     tools = Toolset(ScriptedTools([LOOKUP], answer=found), ScriptedProcesses())
     return StepRunner(
         models=models,
-        agents=Agents(folder / "agents"),
         blobs=blobs,
         questions=unused,
         merge_goals=unused,
@@ -113,7 +114,9 @@ def runner(talk: Talk, folder: Path) -> StepRunner:
         compact=CompactConversation(models=models, blobs=blobs),
         show_media=ShowMedia(files=InMemoryFiles(), web=_unused()),
         publish_piece=unused,
-        calls=CallRunner(blobs=blobs, real=tools, recording=Toolset(RecordingTools({}), RecordingProcesses())),
+        calls=CallRunner(
+            blobs=blobs, views=views, real=tools, recording=Toolset(RecordingTools({}), RecordingProcesses())
+        ),
     )
 
 

@@ -10,8 +10,10 @@ from executor.domain import lifecycle
 from executor.ports import Fenced, Runs
 from rota_common.page_cursor import parse_cursor
 from rota_common.testing.samples import MEMBER, NOON, TEAM
+from rota_contracts.messages.definition import CountRuns
 from rota_contracts.messages.execution import ExecStatus, ExecutionPage, ListExecutions
-from rota_contracts.messages.trigger import TriggerInput
+from rota_contracts.messages.trigger import ExecutorMode, TriggerInput
+from rota_contracts.messages.usage import ModelUsage, UsageShare
 from rota_contracts.robots.robot import SharedKB
 from tests.conformance.executor_store import ENDED, LATER, MINUTE, SOON, a_run, bare, created, overdue
 
@@ -290,3 +292,28 @@ async def test_a_claim_fences_a_reader_of_the_free_run(runs: Runs) -> None:
     assert await runs.claim("e1", owner="second", lease=MINUTE) is not None
     with pytest.raises(Fenced):
         await runs.release(seen[0], seen[1], check_in=MINUTE)
+
+
+async def test_runs_are_counted_by_the_set_that_they_began_with(runs: Runs) -> None:
+    """Of one team, in standard mode, since an instant; with their cost by currency."""
+
+    async def ended(number: int, rev: int, status: ExecStatus, **of: Any) -> None:
+        run = a_run(f"e{number}", **of).model_copy(update={"definitions_rev": rev})
+        if number == 5:
+            run = run.with_execution(executor_mode=ExecutorMode.DRYRUN)
+        share = UsageShare(day="2026-01-01", agent="a", model="m", currency="USD", calls=1, cost=0.25)
+        run = run.with_execution(usage=ModelUsage(shares=[share]))
+        await runs.finish(lifecycle.finish(run, status, now=LATER), await created(runs, run), check_in=None)
+
+    done, failed = ExecStatus.COMPLETED, ExecStatus.FAILED
+    for number, (rev, status) in enumerate([(0, done), (7, done), (7, failed), (7, done), (8, done), (8, done)]):
+        await ended(number, rev, status)
+    await ended(6, 7, done, team="globex")
+    await ended(7, 7, done, at=NOON - MINUTE)
+    found = await runs.count(CountRuns(team_id=TEAM, revs=[8, 7, 0, 9], since=NOON))
+    assert [(each.rev, each.runs, each.completed, each.failed, each.cost) for each in found.counts] == [
+        (8, 1, 1, 0, {"USD": 0.25}),
+        (7, 3, 2, 1, {"USD": 0.75}),
+        (0, 1, 1, 0, {"USD": 0.25}),
+        (9, 0, 0, 0, {}),
+    ]

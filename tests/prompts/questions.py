@@ -19,6 +19,7 @@ from executor.adapters.litellm_model import LitellmModel
 from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agents
 from executor.agents.search_prompts import stage_call
+from executor.agents.team_view import TeamViews
 from executor.call_agents import CallAgents, LeaseSettings
 from executor.domain import lifecycle
 from executor.domain.outcomes import Unusable
@@ -77,7 +78,7 @@ class Asker:
             f"  host: {self.host}\n  capabilities:\n    json: true{known}\n"
         )
         connectors = Connectors("mine", environ={"KEY": "sk-secret"}, folder=folder)
-        return Models(connectors=connectors, real=self.model, rehearsal=self.model)
+        return Models(views=TeamViews(agents=self.agents, connectors=connectors), real=self.model, rehearsal=self.model)
 
     async def step(self, run: Run, *answers: Any, **capabilities: bool) -> None:
         """The next step of a run, once a scripted model has given `answers` in the steps before it."""
@@ -92,11 +93,13 @@ class Asker:
         assert isinstance(step, RunTurn)
         compact = replace(harness.run_step.compact, models=self.models())
         place = Compact(step_id="compact-1", turn=1, rounds=1, of=step.task)
-        await compact(run, place, self.agents.assistant("experts.writer", team=TEAM))
+        view = await compact.models.views.of(TEAM)
+        await compact(run, place, view.agents.assistant("experts.writer"), view=view)
 
     async def _after(self, run: Run, *answers: Any) -> tuple[StepHarness, Run]:
         harness = StepHarness(ScriptedModel(*answers), tools=[LOOKS_UP, NOTE])
-        harness.run_step = replace(harness.run_step, agents=self.agents)
+        views = replace(harness.run_step.models.views, agents=self.agents)
+        harness.run_step = replace(harness.run_step, models=replace(harness.run_step.models, views=views))
         for _ in answers:
             run = await harness.until(await harness.step(run), _asks)
         return harness, run
@@ -109,7 +112,6 @@ class Asker:
             calls=InMemoryCalls(),
             runs=runs,
             models=self.models(),
-            agents=self.agents,
             clock=SetClock(),
             lease=LeaseSettings("one", 10),
         )(request)

@@ -12,6 +12,7 @@ from rota_contracts.messages import (
     backlog,
     callback,
     control,
+    definition,
     delivery,
     delivery_log,
     execution,
@@ -159,7 +160,7 @@ APPROVAL_DECIDED     = channel("approval.decided",     approval.ApprovalDecidedV
 NOTICE_REQUESTED     = channel("notice.requested",     notice.NoticeRequestedV1,           stream="FACTS",      producers="trigger-gateway", consumers="delivery-center")
 QUARANTINE_DECIDED   = channel("quarantine.decided",   quarantine.QuarantineDecidedV1,     stream="FACTS",      producers="executor",        consumers="anyone")
 CONTROL_GIVEN        = channel("control.given",        control.ControlGivenV1,             stream=None,         producers="executor",        consumers="executor delivery-center")
-EXECUTOR_REPORTED    = channel("executor.reported",    executor_capacity.ExecutorReportedV1,        stream=None,         producers="executor",        consumers="scheduler")
+EXECUTOR_REPORTED    = channel("executor.reported",    executor_capacity.ExecutorReportedV1,        stream=None,         producers="executor",        consumers="scheduler trigger-gateway")
 TEAM_REMOVED         = channel("team.removed",         team_facts.TeamRemovedV1,          stream="FACTS",      producers="trigger-gateway", consumers="trigger-gateway scheduler executor delivery-center learner memory")
 AUDIT_RECORDED       = channel("audit.recorded",       audit.AuditRecordedV1,              stream="FACTS",      producers="trigger-gateway", consumers="anyone")
 MODEL_CALLED         = channel("model.called",         spend.ModelCalledV1,                stream=None,         producers="executor",        consumers="anyone")
@@ -182,6 +183,8 @@ REPLAY          = question("replay",          replay.ReplayExecution, replay.Rep
 READ_TRAIL      = question("read_trail",      run_trail.ReadTrail,    run_trail.TrailReply,       to="executor", asked_by="trigger-gateway", timeout=30)
 READ_TRACE      = question("read_trace",      run_trace.ReadTrace,    run_trace.TraceReply,       to="executor", asked_by="trigger-gateway", timeout=30)
 CHECK_ROBOT     = question("check_robot",     robot_check.CheckRobot,   robot_check.RobotProblems, to="executor", asked_by="trigger-gateway")
+CHECK_DEFINITIONS = question("check_definitions", definition.CheckDefinitions, definition.DefinitionProblems, to="executor", asked_by="trigger-gateway")
+COUNT_RUNS      = question("count_runs",      definition.CountRuns,     definition.RunCounts,    to="executor", asked_by="trigger-gateway", timeout=30)
 LIST_PROVIDERS  = question("list_providers",  provider.ListProviders,   provider.ProviderList,   to="executor", asked_by="trigger-gateway")
 TEST_CONNECTOR  = question("test_connector",  provider.TryConnector,    provider.TryConnectorReply, to="executor", asked_by="trigger-gateway", timeout=provider.TEST_TIMEOUT_S)
 LIST_AGENTS     = question("list_agents",     provider.ListAgents,      provider.AgentList,      to="executor", asked_by="trigger-gateway")

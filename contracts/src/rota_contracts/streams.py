@@ -11,6 +11,10 @@ MIB = 1024 * 1024
 ROBOTS_BUCKET = "robots"
 """Key-value bucket: `<team>.<member>` → the robot's definition (rota_contracts.robots.robot.Robot)."""
 
+DEFINITIONS_BUCKET = "definitions"
+"""Key-value bucket: a team's numbered sets, and the revisions that they name
+(rota_contracts.definitions.definition)."""
+
 OUTPUTS_BUCKET = "outputs"
 """Object store: texts over 256 KB (rota_contracts.messages.text.BlobRef). Without an age: the executor removes those of a
 run with the run."""
@@ -116,6 +120,7 @@ STREAMS = (
 )
 BUCKETS = (
     Bucket(ROBOTS_BUCKET,      "KV",  512 * MIB),
+    Bucket(DEFINITIONS_BUCKET, "KV",  512 * MIB),
     Bucket(OUTPUTS_BUCKET,     "OBJ", 1024 * MIB, needed=True),
     Bucket(ATTACHMENTS_BUCKET, "OBJ", 2048 * MIB, ATTACHMENTS_KEPT_S),
 )

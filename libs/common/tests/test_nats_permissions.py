@@ -63,13 +63,14 @@ def test_a_service_reads_only_its_own_replies() -> None:
         assert not any(subject.startswith((">", "*", "_INBOX")) for subject in granted.publish), service
 
 
-def test_only_robots_are_read_through_consumers_that_a_service_makes() -> None:
+def test_only_definitions_are_read_through_consumers_that_a_service_makes() -> None:
     made = {
         service: [subject for subject in granted.publish if ".CONSUMER.CREATE." in subject]
         for service, granted in GRANTED.items()
     }
     followers, of_robots = ("scheduler", "executor", "delivery-center", "memory"), "KV_robots.*.$KV.robots.>"
     expected = {service: [f"$JS.API.CONSUMER.CREATE.{of_robots}"] for service in followers}
+    expected["executor"].insert(0, "$JS.API.CONSUMER.CREATE.KV_definitions.*.$KV.definitions.current.>")
     assert {service: subjects for service, subjects in made.items() if subjects} == expected
 
 

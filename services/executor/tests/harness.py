@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 from services.executor.tests.fixtures import GOOD, outcome_of
 
 from executor.adapters.in_memory import (
     InMemoryBlobs,
+    InMemoryDefinitions,
     InMemoryFiles,
     ScriptedModel,
     ScriptedPictures,
@@ -21,6 +22,7 @@ from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.agents.connectors import Connectors
 from executor.agents.operator_files import ALL_TEAMS
 from executor.agents.prompt_files import Agent, Agents
+from executor.agents.team_view import TeamViews
 from executor.domain import journal, lifecycle
 from executor.domain.conversation.chat import ModelReply, Tool, ToolCall
 from executor.domain.outcomes import Outcome, VerdictGiven
@@ -184,26 +186,25 @@ class StepHarness:
         window: int = 0,
         connectors: Connectors | None = None,
     ) -> None:
-        self.model = model
+        self.model, unused = model, cast(Any, None)
         self.tools, self.processes = ScriptedTools(tools), ScriptedProcesses()
         self.clock, self.steps = SetClock(), list[Step]()
         self.blobs, self.files = InMemoryBlobs(), InMemoryFiles()
         self.pictures = ScriptedPictures()
         self.pieces: list[tuple[int, str]] = []
-        agents = Agents()
-        unused: Any = None
+        self.agents, self.definitions = Agents(), InMemoryDefinitions()
         if agent is not None:
-            agents._built_in[agent.id] = agent
+            self.agents._built_in[agent.id] = agent
         connectors = connectors or Connectors("rehearsal", environ={})
         if window:
             known = connectors._all["rehearsal"]
             connectors._all["rehearsal"] = replace(known, window=window)
-        models = Models(connectors=connectors, real=model, rehearsal=model)
+        views = self._views(connectors)
+        models = Models(views=views, real=model, rehearsal=model)
         self.run_step = StepRunner(
             models=models,
             compact=CompactConversation(models=models, blobs=self.blobs),
             publish_piece=self._piece,
-            agents=agents,
             blobs=self.blobs,
             questions=unused,
             merge_goals=unused,
@@ -211,6 +212,7 @@ class StepHarness:
             show_media=ShowMedia(files=self.files, web=self.pictures),
             calls=CallRunner(
                 blobs=self.blobs,
+                views=views,
                 real=Toolset(self.tools, self.processes),
                 recording=Toolset(RecordingTools({"crm": ALL_TEAMS}), RecordingProcesses()),
             ),
@@ -218,8 +220,11 @@ class StepHarness:
 
     def use(self, connectors: Connectors) -> None:
         """Other connectors from now on; the model stays."""
-        models = Models(connectors=connectors, real=self.model, rehearsal=self.model)
+        models = Models(views=self._views(connectors), real=self.model, rehearsal=self.model)
         self.run_step = replace(self.run_step, models=models)
+
+    def _views(self, connectors: Connectors) -> TeamViews:
+        return TeamViews(agents=self.agents, connectors=connectors, definitions=self.definitions)
 
     async def _piece(self, run: Run, task_id: str, number: int, text: str) -> None:
         self.pieces.append((number, text))

@@ -9,6 +9,7 @@ from services.executor.tests.killed_world import World
 
 from executor.adapters.in_memory import InMemoryBlobs, ScriptedPictures, ScriptedProcesses
 from executor.agents.prompt_files import Agents
+from executor.agents.team_view import TeamViews
 from executor.publish import EventPublisher
 from executor.runs.signals import SendSignal
 from executor.runs.worker import RunWorker, Timeouts
@@ -64,14 +65,14 @@ class Process:
         blobs.keep = self._keep
         publish: Any = self
         publisher = EventPublisher(publish=publish, blobs=blobs, clock=world.clock)
-        models = Models(connectors=world.connectors, real=model, rehearsal=model)
+        views = TeamViews(agents=AGENTS, connectors=world.connectors)
+        models = Models(views=views, real=model, rehearsal=model)
         ask: Any = world.ask
         processes: Any = Port(ScriptedProcesses(), self, frozenset())
         processes.call = partial(self.effect, "call", world.process)
         toolset = Toolset(tools, processes)
         run_step = StepRunner(
             models=models,
-            agents=AGENTS,
             blobs=blobs,
             questions=Questions(ask),
             merge_goals=MergeGoals(runs=runs, ask=ask, publisher=publisher, clock=world.clock),
@@ -79,7 +80,9 @@ class Process:
             show_media=ShowMedia(files=world.files, web=ScriptedPictures()),
             compact=CompactConversation(models=models, blobs=blobs),
             publish_piece=publisher.answer_piece,
-            calls=CallRunner(blobs=blobs, real=toolset, recording=toolset, new_callback=lambda: "its callback"),
+            calls=CallRunner(
+                blobs=blobs, views=views, real=toolset, recording=toolset, new_callback=lambda: "its callback"
+            ),
         )
         self.worker = RunWorker(
             runs=runs,

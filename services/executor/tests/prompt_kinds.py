@@ -78,7 +78,7 @@ def with_form(run: Run) -> Run:
 
 
 def phase(phase: Phase, type: str) -> list[Message]:
-    agent, run = AGENTS.find(f"rota.{phase}", team="acme"), run_at(phase, type)
+    agent, run = AGENTS.of("acme").find(f"rota.{phase}"), run_at(phase, type)
     assert agent is not None
     tools = [LOOKS_UP, NOTE] if phase in (Phase.GOALS, Phase.TASKS) else []
     return for_phase(run, phase, agent, agent.id, {}, tools, about=ABOUT)
@@ -102,11 +102,11 @@ def run_of_a_plain(type: str) -> Run:
 
 def task() -> list[Message]:
     run = run_at_task()
-    return for_task(run, (run.execution.tasks or [])[0], AGENTS.assistant("experts.writer", team="acme"), {})
+    return for_task(run, (run.execution.tasks or [])[0], AGENTS.of("acme").assistant("experts.writer"), {})
 
 
 def called(kind: str) -> list[Message]:
-    agent = AGENTS.find(f"rota.{kind}", team="acme")
+    agent = AGENTS.of("acme").find(f"rota.{kind}")
     assert agent is not None
     return [system(agent, agent.id, ROBOT, locale="de-DE")]
 

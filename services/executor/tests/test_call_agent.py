@@ -17,6 +17,7 @@ from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.adapters.rehearsal_model import RehearsalModel
 from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agents, parse
+from executor.agents.team_view import TeamViews
 from executor.call_agents import CallAgents, FindRobot, LeaseSettings, no_robot
 from executor.domain.context.contexts import MAX_OVERFLOWS
 from executor.domain.context.tokens import conversation_tokens
@@ -67,6 +68,10 @@ class WatchedCalls(InMemoryCalls):
         return held
 
 
+def views(agents: Agents | None = None) -> TeamViews:
+    return TeamViews(agents=agents or Agents(), connectors=Connectors("rehearsal", environ={}))
+
+
 class Replicas:
     """Executors that share a store and a model."""
 
@@ -74,7 +79,7 @@ class Replicas:
         monkeypatch.setattr("executor.call_agents.POLL_S", 0)
         self.calls, self.model = WatchedCalls(), SlowModel()
         self.clock = self.calls.clock = SetClock()
-        self._models = Models(connectors=Connectors("rehearsal", environ={}), real=self.model, rehearsal=self.model)
+        self._models = Models(views=views(), real=self.model, rehearsal=self.model)
 
     def replica(
         self, owner: str = "first", *, lease: float = LEASE, patience: float = 5, robot: FindRobot = no_robot
@@ -84,7 +89,6 @@ class Replicas:
             calls=self.calls,
             runs=runs,
             models=self._models,
-            agents=Agents(),
             clock=self.clock,
             lease=hold,
             find_robot=robot,
@@ -114,7 +118,8 @@ async def test_callers_choose_among_the_connectors_that_an_agent_offers(world: R
         "---\nteams: '*'\nconnector_options: {connectors: [rehearsal]}\n---\nLearn."
     )
     world.model.go.set()
-    call = replace(world.replica(), agents=Agents(tmp_path))
+    models = Models(views=views(Agents(tmp_path)), real=world.model, rehearsal=world.model)
+    call = replace(world.replica(), models=models)
     refused = await call(a_call(call_id="c1", model="openai"))
     assert refused.error == "agent rota.learning may be asked with the connectors rehearsal, not 'openai'"
     assert (await call(a_call(call_id="c2", model="rehearsal"))).error == ""
@@ -136,7 +141,7 @@ async def test_pieces_of_an_answer_are_observed_where_the_caller_wants_them(worl
     async def observe(piece: AnswerPieceV1) -> None:
         seen.append(piece)
 
-    models = Models(connectors=Connectors("rehearsal", environ={}), real=Writing(), rehearsal=Writing())
+    models = Models(views=views(), real=Writing(), rehearsal=Writing())
     call = replace(world.replica(), models=models, observe_piece=observe)
     assert (await call(a_call(call_id="c1"))).content == text.strip()
     assert seen == []
@@ -268,12 +273,11 @@ async def test_without_an_execution_the_robots_identity_is_in_the_prompt(world: 
 
 
 async def test_a_rehearsed_answer_quotes_the_request() -> None:
-    models = Models(connectors=Connectors("rehearsal", environ={}), real=SlowModel(), rehearsal=RehearsalModel())
+    models = Models(views=views(), real=SlowModel(), rehearsal=RehearsalModel())
     call = CallAgents(
         calls=InMemoryCalls(),
         runs=InMemoryRuns(),
         models=models,
-        agents=Agents(),
         clock=SetClock(),
         lease=LeaseSettings("first", LEASE),
     )
@@ -312,9 +316,10 @@ async def test_the_example_of_a_form_is_no_part_of_a_reply(world: Replicas) -> N
     world.model.text = json.dumps({"lessons": [copied, own]})
     world.model.go.set()
     form = '{"lessons": [{"type": "insight", "content": "one sentence that stands by itself"}]}'
-    replica = world.replica()
-    replica.agents._built_in["rota.learning"] = parse("rota.learning", f"---\nteams: [acme]\n---\nAnswer {form}")
-    reply = await replica(a_call(assistant_id="rota.learning"))
+    replica, agents = world.replica(), Agents()
+    agents._built_in["rota.learning"] = parse("rota.learning", f"---\nteams: [acme]\n---\nAnswer {form}")
+    models = Models(views=views(agents), real=world.model, rehearsal=world.model)
+    reply = await replace(replica, models=models)(a_call(assistant_id="rota.learning"))
     assert reply.response == {"lessons": [{"type": "insight"}, own]}
 
 

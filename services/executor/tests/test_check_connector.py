@@ -11,6 +11,7 @@ from executor.adapters.in_memory_budget import ConnectorPrices, InMemoryBudget
 from executor.adapters.rehearsal_model import RehearsalModel
 from executor.agents.connectors import Connectors
 from executor.agents.team_ceilings import TeamCeilings
+from executor.agents.team_view import TeamViews
 from executor.app import build
 from executor.call_agents import no_robot
 from executor.check_connector import CheckConnector
@@ -76,7 +77,9 @@ class World:
             observe=self._observe,
         )
         connectors = Connectors("rehearsal", environ={"MY_KEY": KEY}, folder=folder)
-        models = Models(connectors=connectors, real=self.model, rehearsal=RehearsalModel(), meter=meter)
+        models = Models(
+            views=TeamViews(connectors=connectors), real=self.model, rehearsal=RehearsalModel(), meter=meter
+        )
         self.check = CheckConnector(models=models, timeout=0.2)
 
     async def _answer(self, prompt: Prompt) -> Any:

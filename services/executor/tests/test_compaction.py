@@ -180,8 +180,9 @@ async def test_no_stored_text_is_read_to_decide_and_none_that_is_summed_up_after
         return await stored(text)
 
     made.blobs.read = counted  # type: ignore[method-assign]  # it counts, and is the same otherwise
-    run, agent = with_tasks(a_task(1)), made.run_step.agents.assistant("experts.writer", team="acme")
-    made.run_step.agents._built_in["experts.writer"] = type(agent)("experts.writer", agent.prompt, max_iterations=60)
+    agents = made.run_step.models.views.agents
+    run, agent = with_tasks(a_task(1)), agents.of("acme").assistant("experts.writer")
+    agents._built_in["experts.writer"] = type(agent)("experts.writer", agent.prompt, max_iterations=60)
     while not run.execution.results or run.execution.results[0].status == "running":
         before = len(read)
         run = await made.step(run)
@@ -244,7 +245,6 @@ async def test_a_provider_that_takes_nothing_is_asked_so_many_times_and_no_more(
 async def test_the_inspiration_agents_rounds_are_compacted_too() -> None:  # EX-73
     talker = Talker(5)
     made = harness(talker, window=8_000, size=7_000)
-    made.run_step.agents.find("rota.inspiration", team="acme")
     run = await made.until(at(Phase.INSPIRATION, run=new_run("clock", robot=EQUIPPED)), _reported)
     assert (len(run.looked_up), len(compactions(run)) >= 1) == (5, True)
     assert any("[Summary of earlier conversation]" in message.text() for message in talker.asked[-1].messages)

@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_references_to_the_environment_are_resolved(folder: Path) -> None:  # CL-10 CL-11
-    connector = Connectors("mine", environ={"MY_KEY": KEY, "MY_MODEL": "small"}, folder=folder).choose(team="acme")
+    connector = Connectors("mine", environ={"MY_KEY": KEY, "MY_MODEL": "small"}, folder=folder).of("acme").choose()
     assert (connector.id, connector.label, connector.type) == ("mine", "Mine", "openai")
     assert (connector.model, connector.key, connector.host) == ("small", KEY, "http://localhost:11434/v1")
     assert connector.parameters == {"max_tokens": 100}
@@ -41,7 +41,7 @@ def test_a_connector_can_what_its_file_does_not_deny(folder: Path) -> None:  # C
         "label: P\nteams: '*'\ntype: openai\noptions: {capabilities: {tool_calls: false}}\n"
     )
     connectors = Connectors("mine", environ={"MY_KEY": KEY}, folder=folder)
-    mine, plain = connectors.choose(team="acme"), connectors.choose("plain", team="acme")
+    mine, plain = connectors.of("acme").choose(), connectors.of("acme").choose("plain")
     assert (mine.can("tool_calls"), mine.can("vision"), mine.can("audio")) == (True, True, True)
     assert (plain.can("tool_calls"), plain.can("vision")) == (False, True)
 
@@ -50,7 +50,7 @@ def test_capabilities_are_those_of_the_models_file_then_of_the_connector_then_th
     # CL-15
     (folder / "models.yml").write_text("mine: {vision: claude, audio: false}\nanthropic: {reasoning: true}\n")
     connectors = Connectors("mine", environ={"MY_KEY": KEY, "ANTHROPIC_API_KEY": "b"}, folder=folder)
-    mine, theirs = connectors.choose(team="acme"), connectors.choose("anthropic", team="acme")
+    mine, theirs = connectors.of("acme").choose(), connectors.of("acme").choose("anthropic")
     eight = {"tool_calls", "vision", "audio", "reasoning", "streaming", "json", "multimodal", "temperature_adjustable"}
     assert mine.capabilities.keys() == theirs.capabilities.keys() == eight  # CL-13
     assert (mine.capabilities["vision"], mine.can("audio"), mine.can("tool_calls"), mine.can("json")) == (
@@ -84,21 +84,21 @@ def test_the_connectors_of_a_team_are_those_that_can_all_that_is_asked_for(folde
     connectors = Connectors("mine", environ={}, folder=folder)
 
     def ids(team: str, offered: ConnectorOptions = ANY, *filters: Capability) -> list[str]:
-        return [each.id for each in connectors.of(team, offered, filters)]
+        return [each.id for each in connectors.of(team).providers(offered, filters)]
 
     assert ids("acme") == ["anthropic", "mine", "openai", "plain", "rehearsal"]
     assert ids("globex") == ["anthropic", "openai", "plain", "rehearsal"]
     assert ids("acme", ANY, Capability.TOOL_CALLS, Capability.JSON) == ["openai"]
     assert ids("acme", ConnectorOptions(connectors=["mine", "plain"])) == ["mine", "plain"]
     assert ids("acme", ConnectorOptions(connectors=["mine", "plain"], filters=[Capability.TOOL_CALLS])) == ["mine"]
-    found = {each.id: each for each in connectors.of("acme")}
+    found = {each.id: each for each in connectors.of("acme").providers()}
     assert (found["mine"].default, found["openai"].default) == (True, False)
     assert "MY_KEY" in found["mine"].problem
     assert "localhost" not in repr(found)  # no address is anybody's but the operator's
 
 
 def test_a_key_is_never_shown(folder: Path) -> None:
-    connector = Connectors("mine", environ={"MY_KEY": KEY}, folder=folder).choose(team="acme")
+    connector = Connectors("mine", environ={"MY_KEY": KEY}, folder=folder).of("acme").choose()
     assert connector.key == KEY
     assert KEY not in f"{connector!r} {connector}"
 
@@ -106,38 +106,38 @@ def test_a_key_is_never_shown(folder: Path) -> None:
 def test_a_missing_key_is_named_when_the_connector_is_used(folder: Path) -> None:  # CL-10
     connectors = Connectors("mine", environ={}, folder=folder)
     with pytest.raises(Permanent, match=r"connector mine can't be used: expected the environment variable MY_KEY"):
-        connectors.choose(team="acme")
-    assert connectors.choose("rehearsal", team="acme").type == "rehearsal"  # the others work all the same
+        connectors.of("acme").choose()
+    assert connectors.of("acme").choose("rehearsal").type == "rehearsal"  # the others work all the same
 
 
 def test_the_calls_connector_goes_before_the_agents_and_the_default(folder: Path) -> None:  # CL-10
     environ = {"MY_KEY": KEY, "OPENAI_API_KEY": "a", "ANTHROPIC_API_KEY": "b"}
     connectors = Connectors("mine", environ=environ, folder=folder)
-    assert connectors.choose("openai", "anthropic", team="acme").id == "openai"
-    assert connectors.choose("", "anthropic", team="acme").id == "anthropic"
-    assert connectors.choose("", "", team="acme").id == "mine"
+    assert connectors.of("acme").choose("openai", "anthropic").id == "openai"
+    assert connectors.of("acme").choose("", "anthropic").id == "anthropic"
+    assert connectors.of("acme").choose("", "").id == "mine"
 
 
 def test_without_any_connector_the_reason_says_what_to_set() -> None:
     with pytest.raises(Permanent, match="set ROTA_CONNECTOR to one of anthropic, openai, rehearsal"):
-        Connectors("", environ={}).choose("", "", team="acme")
+        Connectors("", environ={}).of("acme").choose("", "")
 
 
 def test_a_connector_that_is_not_there_is_refused_with_the_names() -> None:
     with pytest.raises(Permanent, match="one of anthropic, openai, rehearsal, not 'gpt'"):
-        Connectors("rehearsal", environ={}).choose("gpt", team="acme")
+        Connectors("rehearsal", environ={}).of("acme").choose("gpt")
 
 
 def test_the_built_in_connectors_have_models_of_their_own() -> None:  # CL-11
     connectors = Connectors("", environ={"OPENAI_API_KEY": "a", "ANTHROPIC_API_KEY": "b", "ANTHROPIC_MODEL": "chosen"})
-    assert connectors.choose("openai", team="acme").model != ""
-    assert connectors.choose("openai", team="acme").host == ""
-    assert connectors.choose("anthropic", team="acme").model == "chosen"
+    assert connectors.of("acme").choose("openai").model != ""
+    assert connectors.of("acme").choose("openai").host == ""
+    assert connectors.of("acme").choose("anthropic").model == "chosen"
 
 
 def test_the_files_of_a_folder_go_before_the_built_in_ones(folder: Path) -> None:
     (folder / "openai.yaml").write_text("label: Ours\nteams: [acme]\ntype: rehearsal\n")
-    assert Connectors("openai", environ={}, folder=folder).choose(team="acme").label == "Ours"
+    assert Connectors("openai", environ={}, folder=folder).of("acme").choose().label == "Ours"
 
 
 def test_a_file_that_can_not_be_read_is_named(folder: Path, subtests: pytest.Subtests) -> None:
@@ -164,10 +164,10 @@ def test_a_connector_is_for_the_teams_that_its_file_names(folder: Path) -> None:
     connectors = Connectors("mine", environ={"MY_KEY": KEY}, folder=folder)
     for wanted in ("", "mine"):
         with pytest.raises(Permanent, match="connector mine isn't for team globex"):
-            connectors.choose(wanted, team="globex")
-    assert connectors.choose("rehearsal", team="globex").id == "rehearsal"
+            connectors.of("globex").choose(wanted)
+    assert connectors.of("globex").choose("rehearsal").id == "rehearsal"
     with pytest.raises(Permanent) as caught:
-        connectors.choose("gpt", team="globex")
+        connectors.of("globex").choose("gpt")
     assert "mine" not in str(caught.value)
 
 
@@ -185,6 +185,6 @@ def test_a_connector_has_a_window_of_its_own_or_the_default(folder: Path) -> Non
     )
     (folder / "none.yaml").write_text("label: N\nteams: '*'\ntype: openai\noptions: {context_window: -1}\n")
     connectors = Connectors("mine", environ={"MY_KEY": KEY}, folder=folder)
-    found = {name: connectors.choose(name, team="acme") for name in ("mine", "small", "none")}
+    found = {name: connectors.of("acme").choose(name) for name in ("mine", "small", "none")}
     windows = {name: (each.window, each.history_share) for name, each in found.items()}
     assert windows == {"mine": (200_000, 0.75), "small": (32_000, 0.5), "none": (200_000, 0.75)}

@@ -27,7 +27,7 @@ def folder(path: Path, files: dict[str, str]) -> Path:
 
 
 def prompt(path: Path, *, minimal: bool = False) -> str:
-    agent = Agents(path).assistant("ada", team="acme")
+    agent = Agents(path).of("acme").assistant("ada")
     assert agent.connector == "small"
     return system(agent, "ada", ROBOT, locale="de-DE", kind="run", minimal=minimal).text()
 

@@ -39,7 +39,7 @@ class Studio:
             connectors=Connectors(lacking, environ={}, folder=folder),
         )
         step = self.harness.run_step
-        step.agents._built_in["experts.seer"] = parse(
+        self.harness.agents._built_in["experts.seer"] = parse(
             "experts.seer", f"---\nteams: ['*']\nconnector: {seer}\n---\nDescribe."
         )
         calls, clock = InMemoryCalls(), self.harness.clock
@@ -48,7 +48,6 @@ class Studio:
             calls=calls,
             runs=InMemoryRuns(),
             models=step.models,
-            agents=step.agents,
             clock=clock,
             lease=LeaseSettings("a", timedelta(seconds=10).total_seconds()),
         )

@@ -88,7 +88,7 @@ def test_later_tasks_do_not_see_a_failed_result() -> None:  # EX-22 F13
     while not isinstance(step := lifecycle.next_step(run), AskAgent):
         broken = isinstance(step, CheckRules) and step.task.id == "task-2"
         run = with_outcome(run, RulesAnswered("task-2", RulesReply(verdict=BAD))) if broken else advance(run)
-    agent = Agents().find("rota.delivery", team="acme")
+    agent = Agents().of("acme").find("rota.delivery")
     assert agent is not None
     text = for_phase(run, Phase.DELIVERY, agent, "rota.delivery", {})[-1].text()
     assert "result of task-1" in text

@@ -14,8 +14,8 @@ from executor.adapters.in_memory_budget import ConnectorPrices, InMemoryBudget
 from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.agents.connectors import Connectors
 from executor.agents.operator_files import ConnectorFileError
-from executor.agents.prompt_files import Agents
 from executor.agents.team_ceilings import TeamCeilings
+from executor.agents.team_view import TeamViews
 from executor.call_agents import CallAgents, LeaseSettings
 from executor.domain.circuit_breaker import Circuit, after_failure, before_call
 from executor.domain.conversation.chat import ModelReply
@@ -63,7 +63,7 @@ class Providers:
             observe=self._observe,
         )
         self.models = Models(
-            connectors=self.connectors,
+            views=TeamViews(connectors=self.connectors),
             real=self.model,
             rehearsal=ScriptedModel(last="canned"),
             meter=self.meter,
@@ -98,7 +98,8 @@ class Providers:
             await candidate.model.complete(prompt)
             return candidate.connector.id
 
-        return (await self.models.ask(ask, mode, wanted, payer=Payer(TEAM, MEMBER, "writer")))[0]
+        view = await self.models.views.of(TEAM)
+        return (await self.models.ask(ask, mode, wanted, payer=Payer(TEAM, MEMBER, "writer"), view=view))[0]
 
     async def failure(self, wanted: str = "first") -> Exception:
         with pytest.raises((Transient, Permanent)) as raised:
@@ -143,7 +144,6 @@ async def test_phases_compactions_and_calls_of_agents_fall_back_too(tmp_path: Pa
         calls=InMemoryCalls(),
         runs=InMemoryRuns(),
         models=providers.models,
-        agents=Agents(),
         clock=providers.clock,
         lease=LeaseSettings("one", 10),
     )
@@ -259,5 +259,8 @@ def test_fallbacks_that_can_not_be_used_are_all_named(tmp_path: Path) -> None:
 
 def test_a_team_is_shown_the_fallbacks_that_it_may_use(tmp_path: Path) -> None:
     connectors = Providers(tmp_path).connectors
-    shown = {team: {each.id: each.fallbacks for each in connectors.of(team)}["first"] for team in (TEAM, "globex")}
+    shown = {
+        team: {each.id: each.fallbacks for each in connectors.of(team).providers()}["first"]
+        for team in (TEAM, "globex")
+    }
     assert shown == {TEAM: ["broken", "plain", "last"], "globex": ["theirs", "broken", "plain", "last"]}

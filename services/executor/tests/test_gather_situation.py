@@ -146,7 +146,7 @@ async def test_a_run_knows_the_goals_results_and_delivery_of_the_run_that_it_fol
         question = asked(at(phase, run=run), phase)[1]
         assert f'name="the run that this one goes on from">\n{followed}\n</material' in question
     task = with_tasks(a_task(1), run=run)
-    prompt = for_task(task, (task.execution.tasks or [])[0], Agents().assistant("experts.writer", team=TEAM), {})
+    prompt = for_task(task, (task.execution.tasks or [])[0], Agents().of(TEAM).assistant("experts.writer"), {})
     assert followed in "\n".join(message.text() for message in prompt)
     assert await gather.followed(run, "e8") == ("", "follows: this robot has no execution e8")
 

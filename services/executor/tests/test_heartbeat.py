@@ -7,6 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from executor.adapters.in_memory import in_memory
+from executor.agents.connectors import Connectors
+from executor.agents.team_view import TeamViews
 from executor.app import build
 from executor.runs.heartbeat import Heartbeat
 from executor.settings import Settings
@@ -15,6 +17,8 @@ from rota_common.testing.in_memory_bus import InMemoryBus
 from rota_common.testing.samples import NOON, SetClock
 from rota_contracts import catalog
 from rota_contracts.messages.executor_capacity import ExecutorReportedV1
+
+VIEWS = TeamViews(connectors=Connectors("rehearsal", environ={}))
 
 
 class Published:
@@ -28,7 +32,7 @@ class Published:
 
 def a_heartbeat(published: Published) -> Heartbeat:
     publish: Any = published
-    return Heartbeat(publish=publish, clock=SetClock(), executor_id="executor-1", capacity=7)
+    return Heartbeat(publish=publish, clock=SetClock(), executor_id="executor-1", capacity=7, views=VIEWS)
 
 
 async def test_a_heartbeat_names_the_executor_and_its_capacity() -> None:

@@ -70,7 +70,7 @@ def test_before_there_is_a_plan_an_intervention_goes_to_the_planner(subtests: py
             assert effect(run) == before
             assert lifecycle.next_step(run) == lifecycle.next_step(clock_run(until))
             run = at(Phase.TASKS, run=run)
-            agent = Agents().find("rota.tasks", team="acme")
+            agent = Agents().of("acme").find("rota.tasks")
             assert agent is not None
             text = for_phase(run, Phase.TASKS, agent, "rota.tasks", {})[-1].text()
             if words := FIELDS[action].get("text"):

@@ -92,7 +92,7 @@ def test_only_a_method_that_reads_is_called_again_after_a_crash(subtests: pytest
 
 def test_the_planner_sees_the_models() -> None:
     has = robot("user", processes=[{"name": "crm.greet"}])
-    agent = Agents().assistant("rota.tasks", team="acme")
+    agent = Agents().of("acme").assistant("rota.tasks")
     shown = for_phase(at(Phase.TASKS, run=new_run(robot=has)), Phase.TASKS, agent, "rota.tasks", {})[0].text()
     assert "- crm.greet\n" in shown
     assert "- models.user.*: any method of this model, such as models.user.Find or models.user.Get" in shown

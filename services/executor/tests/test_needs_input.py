@@ -74,7 +74,7 @@ def test_a_phase_that_needs_input_waits_and_is_repeated_with_the_answer(subtests
             assert isinstance(before, AskAgent)
             assert (again.phase, run.execution.question) == (phase, None)
             assert again.step_id != before.step_id  # another question: a stored answer to the first isn't its answer
-            agent = Agents().find(f"rota.{phase}", team="acme")
+            agent = Agents().of("acme").find(f"rota.{phase}")
             assert agent is not None
             asked = for_phase(run, phase, agent, agent.id, {})[-1].text()
             assert "<said_by_people_meanwhile>\n- [instruct] The German one." in asked
@@ -91,7 +91,7 @@ def test_a_task_that_needs_input_waits_and_gets_the_answer_in_its_next_turn() ->
     assert isinstance(step, RunTurn)
     assert (step.task.id, step.turn) == ("task-1", 2)
     task = (run.execution.tasks or [])[0]
-    said = [(each.role, each.text()) for each in for_task(run, task, Agents().assistant("x", team="acme"), {})]
+    said = [(each.role, each.text()) for each in for_task(run, task, Agents().of("acme").assistant("x"), {})]
     assert said[-2:] == [("assistant", QUESTION), ("user", "The German one.")]
     over = advance_until(run)[0]
     assert [result.status for result in over.execution.results] == [TaskStatus.COMPLETED] * 2

@@ -28,7 +28,7 @@ REQUEST = TriggerInput(messages=[Message(content=WORDS)])
 
 def shown(run: Run, number: int = 0) -> list[Message]:
     task = (run.execution.tasks or [])[number]
-    return for_task(run, task, Agents().assistant(task.executor_id, team="acme"), {})
+    return for_task(run, task, Agents().of("acme").assistant(task.executor_id), {})
 
 
 def test_every_task_sees_the_persons_own_words_once() -> None:  # EX-16
@@ -112,4 +112,4 @@ def test_the_answer_to_a_question_stands_once_in_the_conversation() -> None:
 def test_an_agents_file_may_describe_it_for_planners() -> None:
     agent = parse("acme.poet", "---\nteams: [acme]\ndescription: writes  poems\n---\nWrite.")
     assert agent.description == "writes poems"
-    assert Agents().about(["rota.run", "acme.poet"], team="acme").keys() == {"rota.run"}
+    assert Agents().of("acme").about(["rota.run", "acme.poet"]).keys() == {"rota.run"}

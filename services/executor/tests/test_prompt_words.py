@@ -67,14 +67,14 @@ def test_a_planner_sees_the_processes_and_both_phases_see_the_run_that_goes_befo
 
 
 def asked_in(run: Run, phase: Phase) -> str:
-    agent = AGENTS.find(f"rota.{phase}", team="acme")
+    agent = AGENTS.of("acme").find(f"rota.{phase}")
     assert agent is not None
     return "\n".join(message.text() for message in for_phase(run, phase, agent, agent.id, {}))
 
 
 def task_of(run: Run, **given: Any) -> str:
     (task, *_) = run.execution.tasks or []
-    agent = AGENTS.assistant(task.executor_id, team="acme")
+    agent = AGENTS.of("acme").assistant(task.executor_id)
     return words_of("\n".join(message.text() for message in for_task(run, task, agent, {}, **given)))
 
 
@@ -90,7 +90,7 @@ def test_a_single_duty_is_done_for_the_event() -> None:
 def test_a_plain_request_is_its_own_words_alone() -> None:
     run = run_of_a_plain("human")
     (task, *_) = run.execution.tasks or []
-    _, *asked = for_task(run, task, AGENTS.assistant(task.executor_id, team="acme"), {})
+    _, *asked = for_task(run, task, AGENTS.of("acme").assistant(task.executor_id), {})
     assert [message.text() for message in asked] == ["Look at Globex"]
 
 

@@ -35,7 +35,7 @@ AGENTS = Agents()
 def asked(run: Run, phase: Phase, texts: dict[str, str] | None = None) -> tuple[str, str]:
     """The system prompt, and all that follows it."""
     agent_id = run.robot.phase_agent(phase)
-    agent = AGENTS.find(agent_id, team="acme")
+    agent = AGENTS.of("acme").find(agent_id)
     assert agent is not None
     first, *rest = for_phase(run, phase, agent, agent_id, texts or {})
     assert first.role == "system"
@@ -45,7 +45,7 @@ def asked(run: Run, phase: Phase, texts: dict[str, str] | None = None) -> tuple[
 def test_who_the_robot_is_stands_in_every_prompt(subtests: pytest.Subtests) -> None:  # EX-28, CL-03
     for path in sorted(BUILT_IN.glob("*.md")):
         with subtests.test(path=path):
-            agent = AGENTS.find(path.stem, team="acme")
+            agent = AGENTS.of("acme").find(path.stem)
             assert agent is not None
             text = system(agent, path.stem, ROBOT, locale="de-DE").text()
             assert [
@@ -55,7 +55,7 @@ def test_who_the_robot_is_stands_in_every_prompt(subtests: pytest.Subtests) -> N
 
 
 def test_a_robot_without_duties_and_rules_has_a_prompt_too() -> None:  # EX-28
-    agent = AGENTS.find("rota.goals", team="acme")
+    agent = AGENTS.of("acme").find("rota.goals")
     assert agent is not None
     text = system(agent, "rota.goals", a_robot(config={"identity": {"role": "Clerk"}}), locale="en-US").text()
     assert "You are Clerk." in text
@@ -161,7 +161,7 @@ def test_without_a_locale_the_robots_own_is_used(type: str) -> None:  # SC-19
 
 def task_messages(run: Run, number: int, **fields: Any) -> list[Message]:
     task = a_task(number, **fields)
-    return for_task(run, task, AGENTS.assistant(task.executor_id, team="acme"), {})
+    return for_task(run, task, AGENTS.of("acme").assistant(task.executor_id), {})
 
 
 def with_results(outputs: dict[str, str], **statuses: TaskStatus) -> Run:

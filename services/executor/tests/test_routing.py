@@ -17,6 +17,7 @@ from executor.agents.connectors import Connectors
 from executor.agents.operator_files import ConnectorFileError
 from executor.agents.prompt_files import AgentFileError, Agents
 from executor.agents.routing import read_routing
+from executor.agents.team_view import TeamViews
 from executor.call_agents import CallAgents, LeaseSettings
 from executor.domain.conversation.chat import ModelReply
 from executor.domain.query_class import SEARCHED, QueryRule, first_met
@@ -54,13 +55,15 @@ def folder(tmp_path: Path) -> Path:
 
 
 def models(folder: Path, model: ScriptedModel) -> Models:
-    return Models(connectors=Connectors("usual", environ={}, folder=folder), real=model, rehearsal=model)
+    views = TeamViews(connectors=Connectors("usual", environ={}, folder=folder))
+    return Models(views=views, real=model, rehearsal=model)
 
 
-def test_the_first_rule_by_priority_that_a_query_meets_says_its_connector(
+async def test_the_first_rule_by_priority_that_a_query_meets_says_its_connector(
     folder: Path, subtests: pytest.Subtests
 ) -> None:  # EX-40
     made = models(folder, ScriptedModel())
+    view = await made.views.of(TEAM)
     cases = {
         "Hello!": "small",  # keywords in any case
         "GRÜSSE aus Bonn": "small",
@@ -78,9 +81,9 @@ def test_the_first_rule_by_priority_that_a_query_meets_says_its_connector(
     }
     for query, expected in cases.items():
         with subtests.test(query=query[:30]):
-            route = made.route(ExecutorMode.STANDARD, query, team=TEAM)
+            route = made.route(ExecutorMode.STANDARD, query, view=view)
             assert (route and route.connector) == expected
-    assert made.route(ExecutorMode.DRYRUN, "Hello!", team=TEAM) is None
+    assert made.route(ExecutorMode.DRYRUN, "Hello!", view=view) is None
 
 
 def test_rules_of_one_priority_are_tried_in_the_order_of_the_file(folder: Path) -> None:
@@ -139,10 +142,9 @@ async def test_turns_for_a_person_are_routed_and_noted_once_and_others_are_not(
 ) -> None:  # EX-40
     async def asked(type_: TriggerType, own: str = "") -> tuple[Sequence[str], Sequence[str]]:
         shop = StepHarness(model := answering())
-        agents = shop.run_step.agents
-        writer = agents.assistant("experts.writer", team=TEAM)
-        agents._built_in["experts.writer"] = replace(writer, id="experts.writer", connector=own)
-        shop.run_step = replace(shop.run_step, models=models(folder, model))
+        writer = shop.agents.of(TEAM).assistant("experts.writer")
+        shop.agents._built_in["experts.writer"] = replace(writer, id="experts.writer", connector=own)
+        shop.use(Connectors("usual", environ={}, folder=folder))
         run = await shop.task_done(asked_by(with_tasks(a_task(1), robot=EQUIPPED), type_, "Hello!"))
         return [prompt.connector.id for prompt in model.prompts], [
             note for note in run.execution.notes if note.startswith("sent to")
@@ -158,7 +160,6 @@ async def test_plain_calls_are_routed_by_their_last_message_unless_a_connector_i
         calls=InMemoryCalls(),
         runs=InMemoryRuns(),
         models=models(folder, model := answering()),
-        agents=Agents(),
         clock=SetClock(),
         lease=LeaseSettings("first", 10),
     )
@@ -188,6 +189,7 @@ def test_names_of_connectors_that_are_not_there_are_refused_at_the_start(folder:
 
 def test_a_team_that_may_not_use_the_default_gets_the_first_that_it_may_use(folder: Path) -> None:  # EX-81
     connectors = Connectors("theirs", environ={}, folder=folder)
-    assert (connectors.choose(team="globex").id, connectors.choose(team=TEAM).id) == ("theirs", "coder")
+    mine = connectors.of(TEAM)
+    assert (connectors.of("globex").choose().id, mine.choose().id) == ("theirs", "coder")
     with pytest.raises(Permanent, match="connector theirs isn't for team"):
-        connectors.choose("theirs", team=TEAM)
+        mine.choose("theirs")

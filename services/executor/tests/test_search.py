@@ -76,7 +76,7 @@ class Library:
         made = replace(step.calls, ask_agent=self.ask, real=Toolset(self.mcp, self.harness.processes))
         searches: Any = SearchFirst(
             run_step=replace(step, calls=made),
-            agents=step.agents,
+            views=step.models.views,
             ask=recall,
             ask_agent=self.ask,
             calls=made,

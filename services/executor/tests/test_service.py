@@ -340,7 +340,9 @@ async def test_connectors_and_agents_are_listed_for_a_team(bus: InMemoryBus) -> 
     of_agent = await bus.ask(catalog.LIST_PROVIDERS, ListProviders(team_id=TEAM, agent_id="rota.goals"))
     assert [each.id for each in of_agent.providers] == ["anthropic", "openai", "rehearsal"]
     unknown = await bus.ask(catalog.LIST_PROVIDERS, ListProviders(team_id=TEAM, agent_id="experts.unknown"))
-    assert unknown == ProviderList(problem="there is no agent experts.unknown: `rota agents list` shows them")
+    assert unknown == ProviderList(
+        problem="there is no agent experts.unknown: `rota agents list` shows those that there are"
+    )
     agents = (await bus.ask(catalog.LIST_AGENTS, ListAgents(team_id=TEAM))).agents
     assert {"rota.goals", "rota.validation"} <= {card.id for card in agents if card.built_in}
 

@@ -14,7 +14,7 @@ from executor.domain.outcomes import StepDelayed
 from executor.domain.run import Run
 from executor.domain.spans import Content, Record, spans_of
 from executor.reads.read_steps import asked_of
-from executor.steps.call_runner import CallRunner, Toolset
+from executor.steps.call_runner import Toolset
 from executor.tool_ports import ToolFailed
 from rota_common.runtime import traces
 from rota_contracts.messages.conversation import ToolUse
@@ -54,7 +54,8 @@ async def finished(traceparent: str = SENT) -> Run:
             '{"summary": "Done.", "body": "# Done"}',
         )
     )
-    harness.run_step = replace(harness.run_step, calls=CallRunner(blobs=harness.blobs, real=tools, recording=tools))
+    with_tools = replace(harness.run_step.calls, real=tools, recording=tools)
+    harness.run_step = replace(harness.run_step, calls=with_tools)
     run = new_run(robot=EQUIPPED).model_copy(update={"traceparent": traceparent})
     run = await harness.step(run)
     delayed = StepDelayed("the model is away", None)

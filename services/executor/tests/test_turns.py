@@ -223,7 +223,7 @@ def test_the_rules_are_checked_in_every_turn() -> None:
 def test_the_next_turn_shows_the_whole_conversation() -> None:  # EX-23
     run = judged(one_task(), MORE)
     task = (run.execution.tasks or [])[0]
-    said = [(message.role, message.text()) for message in for_task(run, task, Agents().assistant("x", team="acme"), {})]
+    said = [(message.role, message.text()) for message in for_task(run, task, Agents().of("acme").assistant("x"), {})]
     assert said[-2:] == [("assistant", "result of task-1"), ("user", "Add figures.")]
 
 
@@ -231,7 +231,7 @@ def test_an_instruction_between_turns_applies_from_the_next() -> None:  # TG-07
     run = judged(signalled(one_task(), "instruct", "Think of Initech too."), MORE)
     assert effect(run) == "applies from the next step"
     task = (run.execution.tasks or [])[0]
-    text = "\n".join(message.text() for message in for_task(run, task, Agents().assistant("x", team="acme"), {}))
+    text = "\n".join(message.text() for message in for_task(run, task, Agents().of("acme").assistant("x"), {}))
     assert "<said_by_people_meanwhile>\n- [instruct] Think of Initech too." in text
 
 

@@ -117,15 +117,16 @@ def test_an_agents_file_goes_before_the_platforms(tmp_path: Path) -> None:  # CL
     )
     agents = Agents(folder, environ={"BIG": "openai"})
     agents.check_means(["small", "openai", "own"], {})
-    found = {name: agents.assistant(name, team="acme") for name in ("writer", "no.file", "rota.goals")}
+    mine = agents.of("acme")
+    found = {name: mine.assistant(name) for name in ("writer", "no.file", "rota.goals")}
     assert found["writer"].uses == Uses(fetch="disabled", web="experts.reader")
     assert found["no.file"].uses == Uses(fetch="builtin", web="experts.reader")
-    connectors = {name: agents.assistant(name, team="acme").connector for name in ("rota.goals", "rota.run", "writer")}
+    connectors = {name: mine.assistant(name).connector for name in ("rota.goals", "rota.run", "writer")}
     assert connectors == {"rota.goals": "openai", "rota.run": "small", "writer": ""}
-    assert agents.assistant("rota.tasks", team="acme").connector == "own"
-    assert agents.is_built_in(found["rota.goals"]), "with the form that its prompt is made for"
-    assert agents.serves(EQUIPPED, "experts.reader"), "though the robot doesn't name it"
-    assert not agents.serves(EQUIPPED, "writer")
+    assert mine.assistant("rota.tasks").connector == "own"
+    assert mine.is_built_in(found["rota.goals"]), "with the form that its prompt is made for"
+    assert mine.serves(EQUIPPED, "experts.reader"), "though the robot doesn't name it"
+    assert not mine.serves(EQUIPPED, "writer")
 
 
 def test_files_that_name_what_is_not_there_keep_the_executor_from_starting(

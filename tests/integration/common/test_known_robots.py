@@ -10,7 +10,8 @@ import pytest
 
 from rota_common import topology
 from rota_common.bus.connection import Bus
-from rota_common.bus.known_robots import ENTRY, KEEP_S, DefinitionMemory, KnownRobots, footprint
+from rota_common.bus.definition_memory import ENTRY, KEEP_S, DefinitionMemory, footprint
+from rota_common.bus.known_robots import KnownRobots
 from rota_common.runtime.embedded_servers import nats_server
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import a_robot
@@ -186,7 +187,7 @@ def test_a_definition_counts_with_all_that_it_takes_in_memory(subtests: pytest.S
 
 def test_the_memory_is_bounded() -> None:
     size = footprint(plain := a_robot()) + ENTRY
-    memory = DefinitionMemory(20 * size)
+    memory = DefinitionMemory[Robot](20 * size)
     for number in range(100):
         memory.put(("acme", f"m{number}"), plain)
         assert memory.size <= 20 * size
@@ -195,7 +196,7 @@ def test_the_memory_is_bounded() -> None:
 
 def test_a_team_with_large_definitions_pushes_out_its_own_alone() -> None:
     plain = a_robot()
-    memory = DefinitionMemory(20 * (footprint(plain) + ENTRY))
+    memory = DefinitionMemory[Robot](20 * (footprint(plain) + ENTRY))
     for number in range(5):
         memory.put(("small", f"m{number}"), plain)
     for number in range(200):
@@ -205,7 +206,7 @@ def test_a_team_with_large_definitions_pushes_out_its_own_alone() -> None:
 
 def test_a_definition_is_kept_for_a_minute() -> None:
     now = 0.0
-    memory = DefinitionMemory(10**6, clock=lambda: now)
+    memory = DefinitionMemory[Robot](10**6, clock=lambda: now)
     memory.put(ANN, a_robot())
     now = KEEP_S
     assert memory.get(ANN) == a_robot()

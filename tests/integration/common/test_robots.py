@@ -7,8 +7,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 from nats.errors import Error as NatsError
 
+from rota_common.bus.bucket_changes import AT_ONCE
 from rota_common.bus.connection import Bus
-from rota_common.bus.robots import AT_ONCE, Robots
+from rota_common.bus.robots import Robots
 from rota_common.testing.in_memory_stores import InMemoryRobots
 from rota_common.testing.samples import a_robot
 from rota_contracts.robots.robot import Robot

@@ -11,6 +11,7 @@ from executor.adapters.litellm_model import LitellmModel
 from executor.adapters.rehearsal_model import RehearsalModel
 from executor.agents.connectors import Connectors
 from executor.agents.team_ceilings import TeamCeilings
+from executor.agents.team_view import TeamViews
 from executor.call_agents import no_robot
 from executor.check_connector import CheckConnector
 from executor.spending.metered_model import Meter
@@ -68,7 +69,9 @@ def tested(server: OpenAIServer, tmp_path: Path) -> Callable[[], Any]:
             observe=observe,
         )
         connectors = Connectors("mine", environ={}, folder=tmp_path)
-        models = Models(connectors=connectors, real=LitellmModel(), rehearsal=RehearsalModel(), meter=meter)
+        models = Models(
+            views=TeamViews(connectors=connectors), real=LitellmModel(), rehearsal=RehearsalModel(), meter=meter
+        )
         return await CheckConnector(models=models)(TryConnector(team_id=TEAM, connector="mine"))
 
     return test

@@ -284,5 +284,5 @@ async def test_teams_share_no_session_unless_the_server_is_stateless() -> None:
             for team in ("acme", "globex", "acme"):
                 await tools.call(use("echo"), team=team)
                 await tools.call(use("echo", server="free"), team=team)
-            assert sorted(tools._links) == [("free", ""), ("web", "acme"), ("web", "globex")]
+            assert sorted(tools._links._links) == [("free", ""), ("web", "acme"), ("web", "globex")]
         assert {each.get("authorization") for each in server.headers} == {"a", "g", None}

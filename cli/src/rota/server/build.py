@@ -55,7 +55,13 @@ def build_all(
         ),
         "scheduler": scheduler.app.build(scheduler.settings.Settings(**of("scheduler")), runtime=runtime),
         "executor": executor.app.build(
-            executor.settings.Settings(**of("executor"), connector=settings.connector), runtime=runtime, environ=environ
+            executor.settings.Settings(
+                **of("executor"),
+                connector=settings.connector,
+                allow_private_targets=settings.allow_private_targets,
+            ),
+            runtime=runtime,
+            environ=environ,
         ),
         "validator": validator.app.build(validator.settings.Settings(**of("validator")), runtime=runtime),
         "delivery-center": delivery_center.app.build(

@@ -21,6 +21,11 @@ class ExecutorReportedV1(Payload):
     executor_id: str
     capacity: int = Field(ge=0)
     at: Instant
+    definitions_seen: int = Field(
+        default=0,
+        description="the sequence number of the bucket of definitions up to which it knows the current sets; 0: it "
+        "doesn't follow them now",
+    )
 
 
 class CheckSlots(Part):

@@ -12,7 +12,17 @@ from rota_contracts.catalog import (
     process_subject,
 )
 from rota_contracts.model import Part, Payload
-from rota_contracts.streams import ATTACHMENTS_BUCKET, DAY, MIB, MINUTE, OUTPUTS_BUCKET, ROBOTS_BUCKET, STREAMS, Stream
+from rota_contracts.streams import (
+    ATTACHMENTS_BUCKET,
+    DAY,
+    DEFINITIONS_BUCKET,
+    MIB,
+    MINUTE,
+    OUTPUTS_BUCKET,
+    ROBOTS_BUCKET,
+    STREAMS,
+    Stream,
+)
 from rota_contracts.tooling.schemas import VERSION
 from rota_contracts.tooling.tables import table
 
@@ -59,6 +69,7 @@ OTHERS = f"""\
 | `{process_subject("<team>", "<name>")}` | request: a process of a team, run by the team itself |
 | `{dead_subject("<subject>")}` | a message that could not be handled, with the reason in its headers |
 | key-value bucket `{ROBOTS_BUCKET}` | `<team>.<member>`: the robot's definition |
+| key-value bucket `{DEFINITIONS_BUCKET}` | a team's sets of definitions, and these, by their revisions |
 | object store `{OUTPUTS_BUCKET}` | texts that are too long for a message |
 | object store `{ATTACHMENTS_BUCKET}` | `<team>/<file id>`: attachments of results |
 """

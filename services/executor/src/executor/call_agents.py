@@ -8,7 +8,7 @@ from datetime import timedelta
 from functools import partial
 
 from executor.agents.connectors import REHEARSAL, Connector
-from executor.agents.prompt_files import Agents
+from executor.agents.team_view import TeamView
 from executor.call_context import facts_of, may_call, mode_of, payer_of_call, system_of
 from executor.domain.answers.forms import echoes, in_form, without_echoes
 from executor.domain.answers.understand import understand
@@ -78,7 +78,6 @@ class CallAgents:
     calls: Calls
     runs: Runs
     models: Models
-    agents: Agents
     clock: Clock
     lease: LeaseSettings
     find_robot: FindRobot = no_robot
@@ -194,15 +193,15 @@ class CallAgents:
         """The answer, and the JSON in it without what it copied of its form's example."""
         robot = run.robot if run else await self.find_robot(request.team_id, request.member_id)
         agent_id = request.assistant_id
-        if robot is not None and not (may_call(robot, agent_id) or self.agents.serves(robot, agent_id)):
+        view = await self.models.views.of(request.team_id, run.definitions_rev if run else None)
+        if robot is not None and not (may_call(robot, agent_id) or view.agents.serves(robot, agent_id)):
             raise Permanent(f"robot {robot.member_id} doesn't have agent {agent_id}: name it among its agents")
-        agent = self.agents.find(agent_id, team=request.team_id)
-        if agent is None:
-            raise Permanent(f"there is no agent {agent_id}: `rota agents list` shows those that there are")
-        self.models.check_offered(agent, request.model or "", team=request.team_id)
+        if (agent := view.agents.find(agent_id)) is None:
+            raise Permanent(view.missing(agent_id))
+        self.models.check_offered(agent, request.model or "", view=view)
         messages = [system_of(request, agent, robot, run), *request.messages]
         known = facts_of(request, run) if run else {"words": request.messages[-1].text()}
-        form = request.form if self.agents.is_built_in(agent) else None
+        form = request.form if view.agents.is_built_in(agent) else None
 
         async def ask(candidate: Candidate) -> tuple[ModelReply, str, Connector]:
             left, connector = request.timeout - candidate.waited, candidate.connector
@@ -210,9 +209,9 @@ class CallAgents:
             prompt = Prompt(messages, connector, seconds, request.call_id, agent.options, known, schema=form)
             return *await self._streamed(request, candidate.model, prompt), connector
 
-        mode = mode_of(run, robot)
-        wanted = request.model or agent.connector or self._routed(request, mode)
-        (reply, text, connector), _ = await self.models.ask(ask, mode, wanted, payer=payer_of_call(request, run, robot))
+        mode, payer = mode_of(run, robot), payer_of_call(request, run, robot)
+        wanted = request.model or agent.connector or self._routed(request, mode, view=view)
+        (reply, text, connector), _ = await self.models.ask(ask, mode, wanted, payer=payer, view=view)
         if len(text) > LENGTH_LIMIT:
             long = f"expected at most {LENGTH_LIMIT} characters of agent {agent_id}, got {len(text)}"
             return AgentReply(agent_id=agent_id, error=long, call=reply.call)
@@ -223,10 +222,10 @@ class CallAgents:
             agent_id=agent_id, content=text, response=found, model=name, call=reply.call, rehearsed=rehearsed
         )
 
-    def _routed(self, request: CallAgent, mode: ExecutorMode) -> str:
+    def _routed(self, request: CallAgent, mode: ExecutorMode, *, view: TeamView) -> str:
         """The connector for a person's query; calls in the course of a run are none."""
         query = "" if request.execution_id else last_words(request.messages)
-        found = self.models.route(mode, query, team=request.team_id)
+        found = self.models.route(mode, query, view=view)
         return found.connector if found else ""
 
     async def _streamed(self, request: CallAgent, model: Model, prompt: Prompt) -> tuple[ModelReply, str]:

@@ -40,10 +40,11 @@ class CheckConnector:
     async def __call__(self, request: TryConnector) -> TryConnectorReply:
         """A connector that can't be used is one whose call fails; `problem` is for one that isn't this team's."""
         team, name = request.team_id, request.connector
+        view = await self.models.views.of(team)
         try:
-            connector = self.models.choose(ExecutorMode.STANDARD, name, team=team)
+            connector = self.models.choose(ExecutorMode.STANDARD, name, view=view)
         except Permanent as error:
-            if all(each.id != name for each in self.models.connectors.of(team)):
+            if view.connectors.find(name) is None:
                 return TryConnectorReply(problem=str(error))
             return report(_unusable(str(error)))
         if connector.type == REHEARSAL:

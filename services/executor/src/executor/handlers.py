@@ -43,6 +43,8 @@ def build_handlers(use: UseCases, *, slots: int) -> Router:
     router.answer(catalog.READ_TRACE, use.trace)
     router.answer(catalog.READ_SPEND, use.spend)
     router.answer(catalog.CHECK_ROBOT, use.check_robot)
+    router.answer(catalog.CHECK_DEFINITIONS, use.check_definitions)
+    router.answer(catalog.COUNT_RUNS, use.count_runs)
     router.answer(catalog.LIST_PROVIDERS, use.list_models.providers)
     router.answer(catalog.TEST_CONNECTOR, use.check_connector)
     router.answer(catalog.LIST_AGENTS, use.list_models.cards)

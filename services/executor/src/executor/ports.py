@@ -1,12 +1,13 @@
 """Ports: the executor's needs from outside, in its own terms."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import NamedTuple, Protocol
 
 from executor.decision_port import DecisionQueries
+from executor.definition_port import Definitions, NoDefinitions
 from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.situation.recent import RecentRuns
 from executor.file_ports import Blobs, Files, WebPages, WebPictures
@@ -18,7 +19,9 @@ from rota_common.page_cursor import PageCursor
 from rota_common.spans.export_spans import Receiver
 from rota_common.stores.blobs import Owner
 from rota_common.stores.team_documents import TeamDocuments
+from rota_common.team_secrets import CachedSecrets, TeamSecrets
 from rota_contracts.messages.agent import AgentReply, CallAgent, CallUnderWay
+from rota_contracts.messages.definition import CountRuns, RunCounts
 from rota_contracts.messages.execution import ExecutionPage, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
@@ -101,6 +104,10 @@ class RunQueries(DecisionQueries, Protocol):
 
     def at_ceiling(self, *, limit: int) -> AsyncIterator[Run]:
         """Parked runs that wait for room below a ceiling, oldest first."""
+        ...
+
+    async def count(self, wanted: CountRuns) -> RunCounts:
+        """How the runs of these sets of definitions have ended, without those in other modes than the standard one."""
         ...
 
     async def spend(self, wanted: ReadSpend, *, limit: int) -> SpendReply:
@@ -241,6 +248,15 @@ class Calls(Protocol):
 async def _nothing() -> None: ...
 
 
+def no_secrets() -> TeamSecrets:
+    """No team has any."""
+
+    async def read(team: str, names: Collection[str]) -> Mapping[str, str]:
+        return {}
+
+    return CachedSecrets(read)
+
+
 def _none_known(team: str) -> Collection[str]:
     return ()
 
@@ -268,6 +284,8 @@ class Adapters:
     budget: Budget
     prices: Prices
     team_documents: TeamDocuments
+    definitions: Definitions = field(default_factory=NoDefinitions)
+    secrets: TeamSecrets = field(default_factory=no_secrets)
     hooks: Sequence[Hook] = ()
     servers: Mapping[str, frozenset[str]] | None = None
     spans: Receiver | None = None

@@ -19,6 +19,10 @@ class Settings(TraceSettings):
     skills_dir: Path | None = Field(default=None, description="folder of skills, <name>/SKILL.md each")
     ceilings_file: Path | None = Field(default=None, description="YAML: what each team's calls of models may take")
     hooks: str = Field(default="", description="the platform's hooks in their order: names, separated by commas")
+    allow_private_targets: str = Field(
+        default="",
+        description="networks that teams' own connectors may be in although they are private, as CIDRs with commas",
+    )
     slots: int = 64
     capacity: int = Field(default=100, ge=1)
     lease: float = Field(default=4.0, gt=0)

@@ -1,10 +1,11 @@
 """The ports of tools: those of MCP servers and built-in ones, and the processes of teams."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from executor.domain.conversation.chat import Tool
 from rota_common.errors import Transient
+from rota_contracts.definitions.definition import Definition
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.process import ProcessCall
 from rota_contracts.robots.robot import Robot
@@ -23,8 +24,16 @@ class ToolFailed(Exception):
     """A tool or process was called, and failed or gave no answer; the text is its error."""
 
 
+OwnServers = Mapping[str, Definition]
+"""A team's own MCP servers, by id, each at the revision that is to be used."""
+
+
 class Tools(Protocol):
     """The tools of robots."""
+
+    def with_own(self, servers: OwnServers) -> "Tools":
+        """These, and beside them those of a team's own servers; what the platform has for this team goes before."""
+        ...
 
     async def list(self, robot: Robot) -> Sequence[Tool]:
         """The tools that this robot may use, of those of its servers that are configured here and answer; by name."""

@@ -12,13 +12,16 @@ from executor.abort_calls import AbortCalls
 from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agents
 from executor.agents.team_ceilings import TeamCeilings
+from executor.agents.team_view import TeamViews
 from executor.call_agents import CallAgents, LeaseSettings
 from executor.check_connector import CheckConnector
 from executor.domain.spans import Content
 from executor.ports import Adapters
 from executor.publish import EventPublisher
 from executor.reads.check_definition import CheckDefinition
+from executor.reads.count_runs_of_sets import CountRunsOfSets
 from executor.reads.decide_permission import DecidePermission
+from executor.reads.judge_definitions import JudgeDefinitions
 from executor.reads.list_models import ListModels
 from executor.reads.read_executions import ReadExecutions
 from executor.reads.read_quarantine import ReadQuarantine
@@ -56,6 +59,7 @@ from executor.steps.redacted_calls import RedactedProcesses, RedactedTools
 from executor.steps.search_first import SearchFirst
 from executor.steps.show_media import ShowMedia
 from executor.steps.step_runner import StepRunner
+from executor.steps.team_keys import TeamKeys
 from executor.tools.files import FileTools
 from executor.tools.registry import Registry
 from executor.tools.robot_tools import RobotTools
@@ -94,6 +98,8 @@ class UseCases:
     export_runs: ExportRuns
     export_spans: ExportSpans
     spend: ReadSpending
+    count_runs: CountRunsOfSets
+    check_definitions: JudgeDefinitions
     check_robot: CheckDefinition
     list_models: ListModels
     check_connector: CheckConnector
@@ -107,9 +113,12 @@ class UseCases:
         owner, clock = f"{service.name}-{uuid4().hex[:8]}", service.runtime.clock
         environ = os.environ if environ is None else environ
         runs, publish = adapters.runs, service.publish
-        connectors = Connectors(settings.connector, environ=environ, folder=settings.connectors_dir)
-        agents = Agents(settings.agents_dir, environ=environ)
-        agents.check_means(connectors.ids, adapters.servers)
+        views = TeamViews(
+            agents=Agents(settings.agents_dir, environ=environ),
+            connectors=Connectors(settings.connector, environ=environ, folder=settings.connectors_dir),
+            definitions=adapters.definitions,
+        )
+        views.agents.check_means(views.connectors.ids, adapters.servers)
         meter = Meter(
             budget=adapters.budget,
             prices=adapters.prices,
@@ -118,8 +127,8 @@ class UseCases:
             observe=ObserveCalls(publish=publish, clock=clock),
         )
         models = Models(
-            connectors=connectors,
-            real=adapters.model,
+            views=views,
+            real=TeamKeys(model=adapters.model, secrets=adapters.secrets),
             rehearsal=adapters.rehearsal,
             meter=meter,
             breakers=CircuitBreakers(clock=clock),
@@ -143,7 +152,6 @@ class UseCases:
             calls=adapters.calls,
             runs=runs,
             models=models,
-            agents=agents,
             clock=clock,
             lease=LeaseSettings(owner, settings.lease),
             find_robot=adapters.robots.known,
@@ -152,6 +160,7 @@ class UseCases:
         )
         calls = CallRunner(
             blobs=adapters.blobs,
+            views=views,
             real=Toolset(tools, RedactedProcesses(adapters.processes, adapters.known_secrets)),
             recording=Toolset(
                 RobotTools(mcp=adapters.recording_tools, registry=built_in, recorded=True),
@@ -162,7 +171,6 @@ class UseCases:
         )
         run_step = StepRunner(
             models=models,
-            agents=agents,
             blobs=adapters.blobs,
             questions=Questions(service.ask),
             merge_goals=MergeGoals(runs=runs, ask=service.ask, publisher=publisher, clock=clock),
@@ -176,7 +184,7 @@ class UseCases:
         )
         search_first = SearchFirst(
             run_step=HookedSteps(run_step=run_step, chain=chain, notify=notify_hooks),
-            agents=agents,
+            views=views,
             ask=service.ask,
             ask_agent=call_agents,
             calls=calls,
@@ -202,7 +210,9 @@ class UseCases:
         return cls(
             worker=worker,
             notify_hooks=notify_hooks,
-            start=StartExecution(runs=runs, worker=worker, robots=robots, status=status, publish=publish, clock=clock),
+            start=StartExecution(
+                runs=runs, worker=worker, robots=robots, status=status, publish=publish, clock=clock, views=views
+            ),
             send=send,
             follow_status=status,
             take_result=TakeResult(runs=runs, blobs=adapters.blobs, send=send, clock=clock),
@@ -213,7 +223,9 @@ class UseCases:
                 runs=runs, worker=worker, send=send, clock=clock, lease=settings.lease, outages=service.outages
             ),
             remove=RemoveRuns(runs=runs, blobs=adapters.blobs, clock=clock, keep=timedelta(days=settings.keep_days)),
-            heartbeat=Heartbeat(publish=publish, clock=clock, executor_id=owner, capacity=settings.capacity),
+            heartbeat=Heartbeat(
+                publish=publish, clock=clock, executor_id=owner, capacity=settings.capacity, views=views
+            ),
             call_agents=call_agents,
             abort_calls=AbortCalls(calls=adapters.calls),
             read=ReadExecutions(runs=runs),
@@ -228,8 +240,10 @@ class UseCases:
             export_runs=export_runs,
             export_spans=export_spans,
             spend=ReadSpending(runs=runs),
-            check_robot=CheckDefinition(agents=agents, tools=tools),
-            list_models=ListModels(connectors=connectors, agents=agents),
+            count_runs=CountRunsOfSets(runs=runs),
+            check_definitions=JudgeDefinitions(views=views, servers=adapters.servers or {}, clock=clock),
+            check_robot=CheckDefinition(views=views, tools=tools),
+            list_models=ListModels(views=views),
             check_connector=CheckConnector(models=models),
             continue_below_ceilings=ContinueBelowCeilings(runs=runs, meter=meter, send=send, clock=clock),
         )

@@ -6,7 +6,7 @@ from rota_common.bus.room import MEASURE_EVERY_S
 from rota_common.runtime.service import Runtime, Service
 from rota_common.runtime.serving import App, lifespan
 from rota_common.stores import mongo
-from rota_contracts.catalog import BACKLOG_REPORTED, ROBOT_CHANGED, ROBOT_DELETED, TEAM_REMOVED
+from rota_contracts.catalog import BACKLOG_REPORTED, EXECUTOR_REPORTED, ROBOT_CHANGED, ROBOT_DELETED, TEAM_REMOVED
 from trigger_gateway.adapters.messaging import messaging
 from trigger_gateway.adapters.nats_agent_calls import answer_programs
 from trigger_gateway.adapters.real import real
@@ -45,6 +45,8 @@ def build(
     answer_programs(service, programs)
     service.every(MEASURE_EVERY_S, use.admit_work.room.measure, name="measure the bus")
     service.every(settings.sweep_interval, use.sync_robots.sweep, name="sync robots")
+    service.every(settings.sweep_interval, use.definitions.copy.sweep, name="copy definitions")
+    service.every(PRUNE_S, use.definitions.forget, name="forget definitions")
     service.every(settings.sweep_interval, use.audit.publish, name="publish audit")
     service.every(settings.sweep_interval, use.publish_removals, name="remove teams")
     service.every(PRUNE_S, use.audit.prune, name="prune audit")
@@ -55,6 +57,7 @@ def build(
         name="forget routes",
     )
     service.follow([BACKLOG_REPORTED], use.backlogs.update, name="backlogs")
+    service.follow([EXECUTOR_REPORTED], use.definitions.executors.update, name="executors")
     service.every(RESEAL_S, use.reseal_secrets, name="reseal secrets")
     service.every(FOLLOW_KEYS_S, use.reseal_secrets.follow_keys, name="follow keys")
     service.every(EVERY_S, use.assign_databases, name="read databases", release=use.assign_databases.release)

@@ -8,6 +8,7 @@ from trigger_gateway.approvals.ports import Approvals, LinkSigner, NoticeRequest
 from trigger_gateway.attachments.ports import AttachmentRecords, Attachments
 from trigger_gateway.audit.ports import AuditFacts, AuditLog
 from trigger_gateway.databases.change_streams import Databases, StreamLeases
+from trigger_gateway.definitions.ports import DefinitionCopies, DefinitionJudge, DefinitionStore
 from trigger_gateway.members.ports import Members
 from trigger_gateway.robots.ports import Definitions, RobotEvents, RobotRecords, RobotStates
 from trigger_gateway.runs.ports import Executions, Outcomes, Requests, Schedule, Triggers
@@ -28,6 +29,8 @@ class Adapters:
     robots: RobotRecords
     members: Members
     definitions: Definitions
+    definition_store: DefinitionStore
+    definition_copies: DefinitionCopies
     inbound: InboundLog
     rates: RateStore
     requests: Requests
@@ -58,4 +61,5 @@ class Messaging:
     usage: BusUsage
     audit_facts: AuditFacts
     approvals: Approvals
+    judge: DefinitionJudge
     notices: NoticeRequests

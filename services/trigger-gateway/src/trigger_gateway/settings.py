@@ -8,7 +8,8 @@ from pydantic import AfterValidator, Field, SecretStr
 
 from rota_common.input_guard import MAX_MESSAGE_CHARS
 from rota_common.runtime.settings import ServiceSettings
-from rota_contracts.streams import MIB
+from rota_contracts.definitions.definition import DEFINITIONS_PER_TEAM
+from rota_contracts.streams import KEEP_DAYS, MIB
 from trigger_gateway.runs.guard_input import GuardMode
 from trigger_gateway.runs.ports import TRIGGER_LIMIT
 from trigger_gateway.teams.shares import Share, Shares
@@ -72,6 +73,9 @@ class Settings(ServiceSettings):
         default=0, ge=0, description="a second port, for health with reasons and metrics without a key; 0: none"
     )
     body_timeout: float = Field(default=30.0, gt=0, description="seconds within which a body must have arrived")
+    keep_days: int = Field(
+        default=KEEP_DAYS, ge=1, description="days that definitions are kept for runs once they were replaced"
+    )
     audit_days: int = Field(default=400, ge=1, description="days that an entry of the audit trail is kept")
     post_days: int = Field(
         default=PostLimits.days, ge=0, description="days that headers and body of a webhook are kept; 0: none is kept"
@@ -85,6 +89,12 @@ class Settings(ServiceSettings):
     )
     robots_per_team: int = Field(default=500, ge=0, description="robots; 0: no limit, as in all that follow")
     robot_bytes_per_team: int = Field(default=32 * MIB, ge=0, description="of all definitions")
+    definitions_per_team: int = Field(
+        default=DEFINITIONS_PER_TEAM, ge=1, le=DEFINITIONS_PER_TEAM, description="its agents, connectors, MCP servers"
+    )
+    definition_bytes_per_team: int = Field(
+        default=16 * MIB, ge=0, description="of all their revisions that runs may need"
+    )
     members_per_team: int = Field(default=500, ge=0, description="members who are people")
     sources_per_team: int = Field(default=200, ge=0, description="sources that are posted to")
     databases_per_team: int = Field(default=20, ge=0, description="sources that are databases")
@@ -101,6 +111,7 @@ class Settings(ServiceSettings):
     def shares(self) -> Shares:
         return Shares(
             robots=self._share("robots", "robots", "robot_bytes"),
+            definitions=self._share("definitions", "definitions", "definition_bytes"),
             members=self._share("members", "members"),
             sources=self._share("sources", "sources"),
             databases=self._share("databases", "databases"),

@@ -53,7 +53,7 @@ from trigger_gateway.teams.authenticate import Authenticate
 from trigger_gateway.teams.manage_teams import ManageTeams
 from trigger_gateway.teams.shares import OpenRequests
 from trigger_gateway.webhooks.ports import InboundLog
-from trigger_gateway.webhooks.rate_limits import RateLimiter, RateLimits
+from trigger_gateway.webhooks.rate_limits import RateLimiter
 from trigger_gateway.webhooks.receive_webhook import ReceiveWebhook
 from trigger_gateway.wiring import new_id
 
@@ -96,6 +96,7 @@ class UseCases:
     calls: OpenRequests
     call_agent: CallTeamAgent
     offered: wiring.OfferedCases
+    definitions: wiring.DefinitionCases
     known_keys: KnownKeys
     audit: RecordChanges
     approvals: DecideApprovals
@@ -131,16 +132,7 @@ class UseCases:
         messaging = replace(messaging, triggers=AdmittedTriggers(triggers=messaging.triggers, admit=admit_work))
         admin_key = settings.admin_key.get_secret_value() if settings.admin_key else None
         routes = Routes(sources=adapters.sources, robots=adapters.robots, clock=clock)
-        rates = RateLimiter(
-            store=adapters.rates,
-            clock=clock,
-            limits=RateLimits(
-                per_address=settings.rate_per_address,
-                per_source=settings.rate_per_source,
-                per_team=settings.rate_per_team,
-                failed_keys=settings.failed_keys_per_address,
-            ),
-        )
+        rates = wiring.rate_limiter(adapters, settings, clock=clock)
         sync = SyncRobots(records=adapters.robots, definitions=adapters.definitions, events=messaging.robot_events)
         backlogs = Backlogs()
         guard = GuardInput(mode=settings.input_guard, max_chars=settings.max_message_chars, log=log)
@@ -202,6 +194,7 @@ class UseCases:
                 robots=adapters.robots,
                 save_robot=save_robot,
                 definitions=adapters.definitions,
+                own_definitions=adapters.definition_copies,
                 files=adapters.attachments,
                 records=adapters.attachment_records,
                 documents=adapters.team_documents,
@@ -284,6 +277,7 @@ class UseCases:
             streams=OpenRequests(shares.streams, "live streams open", math.ceil(settings.heartbeat)),
             calls=calls,
             call_agent=call_agent,
+            definitions=wiring.definition_cases(adapters, messaging, settings, service),
             offered=wiring.offered_cases((adapters, messaging, settings, service), call_agent=call_agent, calls=calls),
             known_keys=KnownKeys(),
             audit=audit,

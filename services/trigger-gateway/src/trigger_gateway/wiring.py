@@ -1,8 +1,10 @@
 """The wiring of use cases that have many parts."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from uuid import uuid4
 
+from rota_common.clock import Clock
 from rota_common.runtime.service import Service
 from rota_common.team_secrets import TeamSecrets
 from trigger_gateway.agents.ask_agent import AskAgent
@@ -15,6 +17,12 @@ from trigger_gateway.approvals.read_recipient import ReadRecipient
 from trigger_gateway.audit.record_changes import RecordChanges
 from trigger_gateway.databases.assign_databases import AssignDatabases
 from trigger_gateway.databases.read_changes import ReadChanges
+from trigger_gateway.definitions.apply_definitions import ApplyDefinitions
+from trigger_gateway.definitions.copy_definitions import CopyDefinitions
+from trigger_gateway.definitions.executors_seen import ExecutorsSeen
+from trigger_gateway.definitions.forget_definitions import ForgetDefinitions
+from trigger_gateway.definitions.ports import DefinitionCopies, DefinitionStore
+from trigger_gateway.definitions.steer_canary import SteerCanary
 from trigger_gateway.offered.find_offered import FindOffered
 from trigger_gateway.ports import Adapters, Messaging
 from trigger_gateway.robots.routes import Routes
@@ -26,7 +34,7 @@ from trigger_gateway.sources.verify_sender import VerifySender
 from trigger_gateway.teams.shares import OpenRequests
 from trigger_gateway.webhooks.answer_message import AnswerMessage
 from trigger_gateway.webhooks.ingest_event import IngestEvent
-from trigger_gateway.webhooks.rate_limits import RateLimiter
+from trigger_gateway.webhooks.rate_limits import RateLimiter, RateLimits
 from trigger_gateway.webhooks.receive_webhook import InFlightLimit, ReceiveWebhook
 
 
@@ -54,6 +62,19 @@ def approval_cases(
     )
 
 
+def rate_limiter(adapters: Adapters, settings: Settings, *, clock: Clock) -> RateLimiter:
+    return RateLimiter(
+        store=adapters.rates,
+        clock=clock,
+        limits=RateLimits(
+            per_address=settings.rate_per_address,
+            per_source=settings.rate_per_source,
+            per_team=settings.rate_per_team,
+            failed_keys=settings.failed_keys_per_address,
+        ),
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class OfferedCases:
     """What programs outside find, ask and follow. `base_url` is where they reach the gateway; empty: by the address of
@@ -74,6 +95,34 @@ def offered_cases(
         ask=AskAgent(call_agent=call_agent, share=calls),
         follow=FollowExecution(executions=messaging.executions, schedule=messaging.schedule, live=service.live),
         base_url=settings.public_url,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DefinitionCases:
+    """Everything about a team's agents, connectors and MCP servers."""
+
+    store: DefinitionStore
+    copies: DefinitionCopies
+    copy: CopyDefinitions
+    apply: ApplyDefinitions
+    canary: SteerCanary
+    forget: ForgetDefinitions
+    executors: ExecutorsSeen
+
+
+def definition_cases(adapters: Adapters, messaging: Messaging, settings: Settings, service: Service) -> DefinitionCases:
+    store, copies, clock = adapters.definition_store, adapters.definition_copies, service.runtime.clock
+    copy, judge = CopyDefinitions(store=store, copies=copies), messaging.judge
+    allow = settings.shares.definitions.allow
+    return DefinitionCases(
+        store=store,
+        copies=copies,
+        copy=copy,
+        apply=ApplyDefinitions(store=store, copy=copy, judge=judge, clock=clock, allow=allow),
+        canary=SteerCanary(store=store, copy=copy, judge=judge, clock=clock),
+        forget=ForgetDefinitions(store=store, copies=copies, clock=clock, keep=timedelta(days=settings.keep_days)),
+        executors=ExecutorsSeen(),
     )
 
 

@@ -20,6 +20,7 @@ from rota_contracts.model import Payload
 from rota_contracts.streams import (
     ATTACHMENTS_BUCKET,
     BUCKETS,
+    DEFINITIONS_BUCKET,
     HANDLING_STREAM,
     OUTPUTS_BUCKET,
     REDRIVE,
@@ -55,9 +56,18 @@ class Permissions:
 
 
 # The use of buckets, which the catalog doesn't hold.
-READS_ROBOTS = frozenset({GATEWAY, "scheduler", "executor", "delivery-center", "learner", "memory"})
-FOLLOWS_ROBOTS = frozenset({"scheduler", "executor", "delivery-center", "memory"})
-WRITES_ROBOTS = frozenset({GATEWAY})
+KEYS = {ROBOTS_BUCKET: ">", DEFINITIONS_BUCKET: "current.>"}
+"""The keys of each key-value bucket that are followed."""
+
+READS_KEYS = {
+    ROBOTS_BUCKET: frozenset({GATEWAY, "scheduler", "executor", "delivery-center", "learner", "memory"}),
+    DEFINITIONS_BUCKET: frozenset({GATEWAY, "executor"}),
+}
+FOLLOWS_KEYS = {
+    ROBOTS_BUCKET: frozenset({"scheduler", "executor", "delivery-center", "memory"}),
+    DEFINITIONS_BUCKET: frozenset({"executor"}),
+}
+WRITES_KEYS = {ROBOTS_BUCKET: frozenset({GATEWAY}), DEFINITIONS_BUCKET: frozenset({GATEWAY})}
 READS_OBJECTS = {
     OUTPUTS_BUCKET: frozenset({"executor", "validator", "delivery-center"}),
     ATTACHMENTS_BUCKET: frozenset({GATEWAY, "delivery-center", "executor"}),
@@ -98,7 +108,7 @@ def of_service(service: str) -> Permissions:
             *(question.subject for question in QUESTIONS.values() if service in question.asked_by),
             *([f"{ROOT}.process.*.>"] if service in CALLS_PROCESSES else []),
             *_consuming(service),
-            *_robots(service),
+            *_keys(service),
             *_objects(service),
         ),
         subscribe=_sorted(
@@ -179,17 +189,18 @@ def _mark(subject: str) -> Iterable[str]:
     yield from (subject, f"{API}.DIRECT.GET.{HANDLING_STREAM}.{subject}")
 
 
-def _robots(service: str) -> Iterable[str]:
-    stream, keys = f"KV_{ROBOTS_BUCKET}", f"$KV.{ROBOTS_BUCKET}.>"
-    if service in READS_ROBOTS:
-        yield from (f"{API}.STREAM.INFO.{stream}", f"{API}.DIRECT.GET.{stream}.{keys}")
-    if service in WRITES_ROBOTS:
-        yield keys
-        yield f"{API}.STREAM.PURGE.{stream}"  # of the definitions of a removed team
-    if service in FOLLOWS_ROBOTS:
-        # Ephemeral consumers of definitions alone: the permission to create one includes its delivery subject.
-        verbs = (f"CREATE.{stream}.*.{keys}", f"INFO.{stream}.*", f"MSG.NEXT.{stream}.*")
-        yield from (f"{API}.CONSUMER.{verb}" for verb in verbs)
+def _keys(service: str) -> Iterable[str]:
+    for bucket, followed in KEYS.items():
+        stream, keys = f"KV_{bucket}", f"$KV.{bucket}.>"
+        if service in READS_KEYS[bucket]:
+            yield from (f"{API}.STREAM.INFO.{stream}", f"{API}.DIRECT.GET.{stream}.{keys}")
+        if service in WRITES_KEYS[bucket]:
+            yield keys
+            yield f"{API}.STREAM.PURGE.{stream}"  # of what is over, and of all of a removed team
+        if service in FOLLOWS_KEYS[bucket]:
+            # Ephemeral consumers of these keys alone: the permission to create one includes its delivery subject.
+            verbs = (f"CREATE.{stream}.*.$KV.{bucket}.{followed}", f"INFO.{stream}.*", f"MSG.NEXT.{stream}.*")
+            yield from (f"{API}.CONSUMER.{verb}" for verb in verbs)
 
 
 def _objects(service: str) -> Iterable[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from executor.adapters.in_memory_budget import ConnectorPrices, InMemoryBudget
@@ -14,11 +14,19 @@ from executor.domain.conversation.chat import ModelReply, Tool
 from executor.file_ports import Page, Picture
 from executor.model_port import Prompt
 from executor.ports import Adapters
+from executor.tool_ports import OwnServers
 from rota_common.clock import Clock, now
 from rota_common.errors import Permanent, Transient
 from rota_common.stores.blobs import Owner, text_of
 from rota_common.testing import in_memory_stores
 from rota_common.testing.in_memory_stores import InMemoryAttachments, InMemoryTeamDocuments
+from rota_contracts.definitions.definition import (
+    Definition,
+    DefinitionKind,
+    DefinitionSet,
+    definition_key,
+    entry,
+)
 from rota_contracts.messages.agent import CALLS_LISTED, AgentReply, CallAgent, CallUnderWay
 from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.conversation import ToolUse
@@ -26,6 +34,8 @@ from rota_contracts.messages.process import ProcessCall
 from rota_contracts.messages.text import INLINE_LIMIT, Text
 from rota_contracts.robots.robot import Robot
 from rota_contracts.roles import Role
+
+BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def in_memory(*robots: Robot, **given: Any) -> Adapters:
@@ -47,6 +57,7 @@ def in_memory(*robots: Robot, **given: Any) -> Adapters:
         "budget": InMemoryBudget(),
         "prices": ConnectorPrices(),
         "team_documents": InMemoryTeamDocuments(),
+        "definitions": InMemoryDefinitions(),
     }
     return Adapters(**(made | given))
 
@@ -116,6 +127,41 @@ class InMemoryRobots:
 
     async def known(self, team: str, member: str, *, rev: int | None = None) -> Robot | None:
         return await self.find(team, member)
+
+
+class InMemoryDefinitions:
+    """Sets and revisions of teams, which stay. `reads`: how many of them were read."""
+
+    def __init__(self) -> None:
+        self._sets: dict[str, list[DefinitionSet]] = {}
+        self._ones: dict[str, Definition] = {}
+        self.reads = self.sequence = 0
+
+    def write(self, team: str, *specs: tuple[DefinitionKind, str, dict[str, Any] | None], at: datetime = BEGAN) -> int:
+        """Make the next set of all these at once, of which those without a spec are deleted; returns its number."""
+        sets = self._sets.setdefault(team, [DefinitionSet(team_id=team, rev=0)])
+        rev, entries = len(sets), dict(sets[-1].entries)
+        for kind, definition_id, spec in specs:
+            if spec is None:
+                del entries[entry(kind, definition_id)]
+                continue
+            of: dict[str, Any] = {"team_id": team, "kind": kind, "id": definition_id, "rev": rev}
+            self._ones[definition_key(team, kind, definition_id, rev)] = Definition(**of, spec=spec, written_at=at)
+            entries[entry(kind, definition_id)] = rev
+        sets.append(DefinitionSet(team_id=team, rev=rev, entries=entries))
+        return rev
+
+    async def current(self, team: str) -> DefinitionSet:
+        return self._sets[team][-1] if team in self._sets else DefinitionSet(team_id=team, rev=0)
+
+    async def at(self, team: str, rev: int) -> DefinitionSet | None:
+        self.reads += 1
+        sets = self._sets.get(team, [])
+        return sets[rev] if rev < len(sets) else None
+
+    async def one(self, team: str, kind: DefinitionKind, definition_id: str, rev: int) -> Definition | None:
+        self.reads += 1
+        return self._ones.get(definition_key(team, kind, definition_id, rev))
 
 
 @dataclass(eq=False)
@@ -202,6 +248,9 @@ class ScriptedTools:
         self._tools, self._answer = tools, answer
         self.calls: list[ToolUse] = []
         self.missing: list[str] = []
+
+    def with_own(self, servers: OwnServers) -> "ScriptedTools":
+        return self
 
     async def list(self, robot: Robot) -> Sequence[Tool]:
         allowed = robot.allowed_servers()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from executor.adapters.approval_pages import asked_at, is_wanted
-from executor.adapters.in_memory_run_spend import summed
+from executor.adapters.in_memory_run_spend import counted, summed
 from executor.domain.planning.prepare import accepts_goals
 from executor.domain.quarantine import find
 from executor.domain.run import JournalEntry, Run, Signal
@@ -15,6 +15,7 @@ from executor.ports import COUNTED
 from rota_common.errors import Unreadable
 from rota_common.page_cursor import PageCursor
 from rota_contracts.messages.approval import ApprovalPage, ListApprovals
+from rota_contracts.messages.definition import CountRuns, RunCounts
 from rota_contracts.messages.execution import ExecStatus, Execution, ExecutionPage, ExecutionSummary, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
@@ -147,6 +148,10 @@ class InMemoryRunReads:
     async def spend(self, wanted: ReadSpend, *, limit: int) -> SpendReply:
         runs = [row.run.execution for row in self._apart_from(())]
         return summed([run for run in runs if run.team_id == wanted.team_id], wanted, limit=limit)
+
+    async def count(self, wanted: CountRuns) -> RunCounts:
+        mine = [row.run for row in self._apart_from(()) if row.run.execution.team_id == wanted.team_id]
+        return counted(mine, wanted)
 
     async def merge_targets(self, run: Run, *, limit: int) -> Sequence[UnderWay]:
         found = sorted((row.run for row in self._rows.values() if takes(row.run, run)), key=_begun, reverse=True)

@@ -1,9 +1,12 @@
-"""Sums of what runs have spent, in memory."""
+"""Sums of what runs have spent, and of how they have ended, in memory."""
 
 from collections.abc import Iterator, Sequence
 
-from rota_contracts.messages.execution import Execution
+from executor.domain.run import Run
+from rota_contracts.messages.definition import CountRuns, RunCount, RunCounts
+from rota_contracts.messages.execution import ExecStatus, Execution
 from rota_contracts.messages.spend import ReadSpend, SpendReply, SpendRow
+from rota_contracts.messages.trigger import ExecutorMode
 from rota_contracts.messages.usage import DIGITS, UsageShare
 
 SUMS = ("tokens_in", "tokens_out", "tokens_cached", "calls", "cost")
@@ -22,6 +25,21 @@ def summed(executions: Sequence[Execution], wanted: ReadSpend, *, limit: int) ->
     ordered = sorted(rows.values(), key=lambda row: (-row.cost, -row.tokens_in))
     unpriced = sum(each.usage.unpriced for each in mine)
     return SpendReply(rows=ordered[:limit], unpriced=unpriced, left_out=max(len(ordered) - limit, 0))
+
+
+def counted(runs: Sequence[Run], wanted: CountRuns) -> RunCounts:
+    mine = [run for run in runs if run.execution.created_at >= wanted.since]
+    mine = [run for run in mine if run.execution.executor_mode is ExecutorMode.STANDARD]
+    return RunCounts(counts=[_count(rev, [run for run in mine if run.definitions_rev == rev]) for rev in wanted.revs])
+
+
+def _count(rev: int, runs: Sequence[Run]) -> RunCount:
+    statuses, cost = [run.execution.status for run in runs], dict[str, float]()
+    for _, share in _shares([run.execution for run in runs]):
+        if share.cost:
+            cost[share.currency] = round(cost.get(share.currency, 0.0) + share.cost, DIGITS)
+    completed, failed = (statuses.count(status) for status in (ExecStatus.COMPLETED, ExecStatus.FAILED))
+    return RunCount(rev=rev, runs=len(runs), completed=completed, failed=failed, cost=cost)
 
 
 def _shares(executions: Sequence[Execution]) -> Iterator[tuple[str, UsageShare]]:

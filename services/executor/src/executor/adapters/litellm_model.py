@@ -8,7 +8,11 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any
 
-from executor.adapters.model_failures import causes, not_taken, refused, unavailable
+import httpx
+
+from executor.adapters.guarded_transport import GuardedTransport
+from executor.adapters.model_failures import causes, forbidden_address, not_taken, refused, unavailable
+from executor.adapters.team_clients import Formless, TeamClients
 from executor.adapters.wire_messages import wire_messages
 from executor.agents.connectors import Connector
 from executor.domain.conversation.chat import ModelReply, Tool, ToolCall, whole_characters
@@ -31,13 +35,18 @@ FIRST_CALL = ("openai.resources", "litellm.proxy._types", "litellm._service_logg
 
 class LitellmModel:
     """`load` before it is needed: importing litellm takes seconds, in which hardly anything else runs, and a hundred
-    megabytes."""
+    megabytes. `guarded`: takes the calls of connectors that teams wrote."""
 
-    def __init__(self) -> None:
+    def __init__(self, guarded: httpx.AsyncBaseTransport | None = None) -> None:
+        self._guarded = guarded or GuardedTransport()
+        self._clients = TeamClients(self._guarded)
         self._litellm: Any = None
         self._loading = asyncio.Lock()
-        self._formless = set[tuple[str, str]]()
+        self._formless = Formless()
         self._log = logger(service="executor")
+
+    async def close(self) -> None:
+        await self._guarded.aclose()
 
     async def load(self) -> None:
         """Import litellm in a thread, without its request for a price list, and what its first call would import: on a
@@ -62,8 +71,7 @@ class LitellmModel:
         connector, began = prompt.connector, monotonic()
         request = {
             "model": f"{connector.type}/{connector.model}",
-            "api_key": connector.key or None,
-            "api_base": connector.host or None,
+            **self._server(connector),
             "messages": wire_messages(prompt.messages, connector),
             "timeout": prompt.timeout,
             "num_retries": 0,
@@ -80,7 +88,7 @@ class LitellmModel:
         except Exception as error:  # litellm's errors are sorted by `_named`, and a bug is raised again there
             if FORM in request and any(word in str(error) for word in FORMS):  # some servers call it a bug of theirs
                 if not prompt.own_form:
-                    self._formless.add((connector.host, connector.model))
+                    self._formless.add(connector)
                 return await self.complete(replace(prompt, schema=None))
             raise self._named(error, prompt) from error
         if not answer.choices:
@@ -95,11 +103,17 @@ class LitellmModel:
             call=_call_of(answer, connector, monotonic() - began),
         )
 
+    def _server(self, connector: Connector) -> dict[str, Any]:
+        """Where the call goes, and with which key: a team's own, with nothing of the operator's environment."""
+        if connector.owner:
+            return self._clients.of(self._litellm, connector)
+        return {"api_key": connector.key or None, "api_base": connector.host or None}
+
     def _form(self, prompt: Prompt) -> dict[str, Any]:
         """The form of the answer, which litellm makes a forced tool of where the provider knows no schemas; only if
         the connector's file says that it can."""
         of = prompt.connector
-        if prompt.schema is None or of.capabilities.get("json") is not True or (of.host, of.model) in self._formless:
+        if prompt.schema is None or of.capabilities.get("json") is not True or of in self._formless:
             return {}
         return {FORM: {"type": "json_schema", "json_schema": {"name": "answer", "schema": dict(prompt.schema)}}}
 
@@ -119,6 +133,8 @@ class LitellmModel:
 
     def _named(self, error: Exception, prompt: Prompt) -> Exception:
         """Which kind of failure it is, as `model_failures` words it."""
+        if (forbidden := forbidden_address(error)) is not None:
+            return Permanent(f"connector {prompt.connector.id} can't be used: {forbidden}")
         openai = self._litellm.exceptions.openai  # all of litellm's errors about an answer are openai's at heart
         status = getattr(error, "status_code", None)
         if isinstance(error, openai.APIConnectionError) or _passes(status):

@@ -14,6 +14,8 @@ from uuid import uuid4
 import httpx
 from mcp.types import ErrorData
 
+from rota_common.errors import Permanent, Transient
+
 MARK = uuid4().hex
 """Marks our own errors; servers can't know it."""
 
@@ -43,26 +45,40 @@ def fault_of(error: ErrorData) -> Fault | None:
     return None
 
 
-def http_client(headers: dict[str, str]) -> AbstractAsyncContextManager[httpx.AsyncClient]:
-    """For one session. How long an answer may take is decided for each call, not here."""
+def http_client(
+    headers: dict[str, str], guarded: httpx.AsyncBaseTransport | None = None
+) -> AbstractAsyncContextManager[httpx.AsyncClient]:
+    """For one session. How long an answer may take is decided for each call, not here. `guarded`: the way to an address
+    that a team wrote; it raises Permanent for one that may not be connected to."""
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
     return httpx.AsyncClient(
-        transport=_Transport(limits=httpx.Limits(max_connections=None, max_keepalive_connections=20)),
+        transport=_Transport(guarded or httpx.AsyncHTTPTransport(limits=limits)),
         # What we add to a broken stream must be readable beside what was there.
         headers={**headers, "accept-encoding": "identity"},
         timeout=httpx.Timeout(None, connect=CONNECT_S),
     )
 
 
-class _Transport(httpx.AsyncHTTPTransport):
+class _Transport(httpx.AsyncBaseTransport):
+    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+        self._inner = inner
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         if request.method == "DELETE":  # our goodbye: a server that hangs must not hold it up
             request.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), GOODBYE_S)
         request_id = _request_id(request)
         if request_id is None:
-            return await super().handle_async_request(request)
+            return await self._inner.handle_async_request(request)
         try:
-            response = await super().handle_async_request(request)
+            response = await self._inner.handle_async_request(request)
             return await _checked(response, request_id)
+        except Permanent as error:
+            return _failure(request_id, Fault.REFUSED, str(error))
+        except Transient as error:
+            return _failure(request_id, Fault.UNSENT, str(error))
         except NEVER_SENT as error:
             return _failure(request_id, Fault.UNSENT, f"no connection ({type(error).__name__})")
         except httpx.TransportError as error:

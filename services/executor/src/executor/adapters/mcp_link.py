@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import httpx
 from mcp import types
 
 from executor.adapters.mcp_content import Keep, kept_text
@@ -22,9 +23,14 @@ class Link:
     """`for_team` gives the server with the team's secrets in it; it raises Transient while they can't be read."""
 
     def __init__(
-        self, server: Server, *, monotonic: Callable[[], float], for_team: Callable[[], Awaitable[Server]]
+        self,
+        server: Server,
+        *,
+        monotonic: Callable[[], float],
+        for_team: Callable[[], Awaitable[Server]],
+        guard: Callable[[], httpx.AsyncBaseTransport],
     ) -> None:
-        self._server = server
+        self._server, self._guard = server, guard
         self._monotonic = monotonic
         self._for_team = for_team
         self._session: Session | None = None
@@ -103,8 +109,13 @@ class Link:
             if self._session is session:
                 self._session = None
                 self._closing = {old for old in (*self._closing, session) if not old.closed}
-        self._session, self._opened_as = Session(server), server
+        self._session, self._opened_as = Session(server, self._guard), server
         return self._session, True
+
+    def retire(self) -> None:
+        """Calls under way finish; one that comes all the same opens a session again."""
+        if self._session is not None:
+            self._session.retire()
 
     async def close(self, timeout: float) -> None:
         sessions = (self._session, *self._closing)

@@ -13,6 +13,8 @@ from executor.agents.operator_files import ALL_TEAMS, OperatorFile, Teams
 from executor.domain.conversation.chat import BUILT_IN
 from executor.domain.used_tools import BY_AGENT
 from rota_common.secrets import PREFIX, MissingSecret, resolve
+from rota_contracts.definitions.definition import Definition
+from rota_contracts.definitions.mcp_server import McpServerDefinition
 
 TIMEOUT_S = 60.0
 OF_THE_TEAM = "$SECRET."
@@ -67,6 +69,8 @@ class Http:
 
     url: str = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    guarded: bool = False
+    """A team wrote the address: it must be a public one."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,7 @@ class Server:
     `idempotent`: the operator's declaration for its tools: all (True), none (False), or these; None = the server's own.
     `repeatable`: of which the same call makes sense twice in a turn.
     `keys`: the values of the operator's variables in it, which no answer may show.
+    `rev`: of a team's own server, the revision of its definition; 0 = the platform's.
     """
 
     id: str
@@ -89,6 +94,7 @@ class Server:
     stateless: bool = False
     repeatable: bool | frozenset[str] = False
     keys: frozenset[str] = field(default=frozenset(), repr=False)
+    rev: int = 0
 
     @property
     def references(self) -> list[str]:
@@ -123,6 +129,38 @@ def load_servers(folder: Path | None, environ: Mapping[str, str]) -> dict[str, S
     return {path.stem: _server(path, environ) for path in sorted(folder.glob("*.yaml"))}
 
 
+def teams_of(servers: Mapping[str, Server]) -> dict[str, Teams]:
+    """The teams that may use each."""
+    return {server_id: server.teams for server_id, server in servers.items()}
+
+
+def own_servers(definitions: Mapping[str, Definition]) -> dict[str, Server]:
+    """Those that a team wrote; one that this version can't read has a problem."""
+    return {server_id: _own(one) for server_id, one in definitions.items()}
+
+
+def _own(one: Definition) -> Server:
+    of: dict[str, Any] = {"id": one.id, "teams": frozenset({one.team_id}), "rev": one.rev}
+    try:
+        spec = McpServerDefinition.model_validate(one.spec)
+    except ValidationError as error:
+        wrong = error.errors(include_input=False, include_url=False)[0]
+        problem = f"its definition can't be read here: {'.'.join(map(str, wrong['loc']))}: {wrong['msg']}"
+        return Server(label=one.id, transport=Http(url=""), problem=problem, **of)
+    return Server(
+        label=spec.label,
+        transport=Http(spec.url, spec.headers, guarded=True),
+        timeout=spec.timeout,
+        idempotent=_declared(spec.idempotent),
+        repeatable=_declared(spec.repeatable) or False,
+        **of,
+    )
+
+
+def _declared(value: bool | list[str] | None) -> bool | frozenset[str] | None:
+    return frozenset(value) if isinstance(value, list) else value
+
+
 def _server(path: Path, environ: Mapping[str, str]) -> Server:
     file, problem, keys = _read(path), "", frozenset[str]()
     try:
@@ -130,8 +168,7 @@ def _server(path: Path, environ: Mapping[str, str]) -> Server:
         keys = frozenset(resolve(value, environ) for _, value in _values(file) if value.startswith(PREFIX))
     except MissingSecret as error:  # the others work all the same: the error comes when this one is used
         transport, problem = Stdio(command=""), str(error)
-    declared = frozenset(file.idempotent) if isinstance(file.idempotent, list) else file.idempotent
-    repeatable = frozenset(file.repeatable) if isinstance(file.repeatable, list) else file.repeatable
+    declared, repeatable = _declared(file.idempotent), _declared(file.repeatable) or False
     server = Server(
         path.stem,
         file.label,
@@ -206,7 +243,7 @@ def _replaced(transport: Stdio | Http, secrets: Mapping[str, str]) -> Stdio | Ht
         return {name: one(text) for name, text in texts.items()}
 
     if isinstance(transport, Http):
-        return Http(one(transport.url), each(transport.headers))
+        return Http(one(transport.url), each(transport.headers), transport.guarded)
     return Stdio(one(transport.command), tuple(map(one, transport.args)), each(transport.env))
 
 

@@ -3,11 +3,12 @@
 import asyncio
 import logging
 import sys
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, TypeVar, assert_never
 
 import anyio
+import httpx
 from mcp import types
 from mcp.client.session import ClientSession
 from mcp.client.stdio import StdioServerParameters, stdio_client
@@ -39,8 +40,8 @@ class Session:
     So a caller that stops waiting gives up its own call only.
     """
 
-    def __init__(self, server: Server) -> None:
-        self._server = server
+    def __init__(self, server: Server, guard: Callable[[], httpx.AsyncBaseTransport]) -> None:
+        self._server, self._guard = server, guard
         self._client: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
         self._leave = asyncio.Event()
         self._calls = 0
@@ -50,7 +51,7 @@ class Session:
 
     async def _live(self) -> None:
         async with AsyncExitStack() as stack:
-            read, write = await stack.enter_async_context(_connected(self._server))
+            read, write = await stack.enter_async_context(_connected(self._server, self._guard))
             client = await stack.enter_async_context(ClientSession(read, write, client_info=US))
             await client.initialize()
             self._client.set_result(client)
@@ -189,7 +190,7 @@ class _Ended(Exception):
 
 
 @asynccontextmanager
-async def _connected(server: Server) -> AsyncIterator[tuple[Any, Any]]:
+async def _connected(server: Server, guard: Callable[[], httpx.AsyncBaseTransport]) -> AsyncIterator[tuple[Any, Any]]:
     """The two streams of a transport."""
     match server.transport:
         case Stdio(command, args, env):
@@ -197,9 +198,9 @@ async def _connected(server: Server) -> AsyncIterator[tuple[Any, Any]]:
             parameters = StdioServerParameters(command=command, args=list(args), env=dict(env))
             async with stdio_client(parameters, errlog=sys.__stderr__ or sys.stderr) as (read, write):
                 yield read, write
-        case Http(url, headers):
+        case Http(url, headers, guarded):
             async with (
-                http_client(dict(headers)) as client,
+                http_client(dict(headers), guard() if guarded else None) as client,
                 streamable_http_client(url, http_client=client) as (read, write, _),
             ):
                 yield read, write

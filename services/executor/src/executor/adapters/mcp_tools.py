@@ -3,19 +3,23 @@
 import asyncio
 import base64
 import hashlib
-import importlib
 import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from copy import copy
+from typing import TYPE_CHECKING
 
-from executor.adapters.mcp_servers import Server
+import httpx
+
+from executor.adapters.guarded_transport import GuardedTransport
+from executor.adapters.mcp_links import McpLinks
+from executor.adapters.mcp_servers import Server, own_servers
 from executor.agents.operator_files import allows
 from executor.domain.conversation import made_files
 from executor.domain.conversation.chat import Tool
 from executor.file_ports import Files
-from executor.tool_ports import SecretsAway, ToolFailed
+from executor.tool_ports import OwnServers, SecretsAway, ToolFailed
 from rota_common.errors import Permanent, Transient
 from rota_common.team_secrets import TeamSecrets
 from rota_contracts.messages.conversation import ToolUse
@@ -28,17 +32,13 @@ if TYPE_CHECKING:
     from executor.adapters.mcp_content import Binary, Keep
     from executor.adapters.mcp_link import Link
 
-CLOSE_S = 6.0
-"""The SDK kills a program that doesn't end by itself after four seconds."""
-
 NOT_SET_UP = "MCP server {0} isn't set up here, so there are no tools of it"
 NAME_LIMIT = 64
 UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class McpTools:
-    """One session per server and team, opened at its first use; one for all teams if the server is stateless. The SDK
-    is imported then: it takes 10 MB and 0.3 s."""
+    """One session per server and team. `guard` makes the transport to addresses that teams wrote."""
 
     def __init__(
         self,
@@ -46,13 +46,21 @@ class McpTools:
         *,
         secrets: TeamSecrets,
         files: Files,
+        guard: Callable[[], httpx.AsyncBaseTransport] = GuardedTransport,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._servers = servers
-        self._secrets, self._files = secrets, files
-        self._monotonic = monotonic
-        self._links: dict[tuple[str, str], Link] = {}
+        self._files = files
+        self._links = McpLinks(secrets, guard=guard, monotonic=monotonic)
         self._problems: dict[tuple[str, str], str] = {}
+
+    def with_own(self, servers: OwnServers) -> "McpTools":
+        """With the same links."""
+        mine = own_servers(servers)
+        platform = {name: one for name, one in self._servers.items() if not _hides(one, mine.get(name))}
+        found = copy(self)
+        found._servers = mine | platform
+        return found
 
     async def list(self, robot: Robot) -> Sequence[Tool]:
         allowed = robot.allowed_servers()
@@ -123,19 +131,15 @@ class McpTools:
         return keep
 
     async def close(self) -> None:
-        await asyncio.gather(*(link.close(CLOSE_S) for link in self._links.values()))
+        await self._links.close()
 
     async def _link(self, server_id: str, team: str) -> "Link":
-        server = self._servers[server_id]
-        key = server_id, "" if server.stateless else team
-        if key not in self._links:
-            module: Any = await asyncio.to_thread(importlib.import_module, "executor.adapters.mcp_link")
+        return await self._links.of(self._servers[server_id], team)
 
-            async def for_team() -> Server:
-                return server.for_team(await self._secrets.resolve(team, server.references))
 
-            self._links.setdefault(key, module.Link(server, monotonic=self._monotonic, for_team=for_team))
-        return self._links[key]
+def _hides(platforms: Server, own: Server | None) -> bool:
+    """Is it another team's, so that the own one goes before?"""
+    return own is not None and not any(allows(platforms.teams, team) for team in own.teams)
 
 
 def _tool(name: str, server: Server, tool: "types.Tool") -> Tool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from executor.agents.connectors import Connector
+from rota_common.errors import Permanent
 from rota_common.redaction import without_credentials
 
 DEPTH = 8
@@ -54,6 +55,11 @@ def refused(connector: Connector, error: BaseException, status: object) -> str:
     """A failure that stays; with the provider's words, without the key."""
     text = without_credentials(str(getattr(error, "message", error)), [connector.key] if connector.key else [])
     return f"{_model(connector)} refuses the request ({_reason(status)}): {text[:500]}"
+
+
+def forbidden_address(error: BaseException) -> Permanent | None:
+    """The refusal of an address that a team wrote, whatever it was wrapped into."""
+    return next((each for each in _chain(error) if isinstance(each, Permanent)), None)
 
 
 def causes(error: BaseException) -> list[str]:

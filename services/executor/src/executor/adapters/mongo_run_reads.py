@@ -26,7 +26,7 @@ from executor.adapters.mongo_run_queries import (
     slot,
 )
 from executor.adapters.mongo_run_segments import MongoRunSegments
-from executor.adapters.mongo_run_spend import spend_of
+from executor.adapters.mongo_run_spend import counts_of, spend_of
 from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.situation.recent import RecentRuns, RunExcerpt
 from rota_common.errors import Unreadable
@@ -34,6 +34,7 @@ from rota_common.page_cursor import PageCursor
 from rota_common.stores.mongo import Database, Document
 from rota_common.stores.set_aside import SetAside
 from rota_contracts.messages.approval import ApprovalPage, ListApprovals
+from rota_contracts.messages.definition import CountRuns, RunCounts
 from rota_contracts.messages.execution import ExecutionPage, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
@@ -113,6 +114,9 @@ class MongoRunReads:
         found = self._runs.find(wanted, STATE).sort("created_at", ASCENDING).limit(limit)
         async for run in self._runs_of(found):
             yield run
+
+    async def count(self, wanted: CountRuns) -> RunCounts:
+        return await counts_of(self._runs, wanted)
 
     async def spend(self, wanted: ReadSpend, *, limit: int) -> SpendReply:
         return await spend_of(self._runs, wanted, limit=limit)

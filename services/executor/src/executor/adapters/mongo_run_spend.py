@@ -1,9 +1,12 @@
-"""Sums of what runs have spent, in MongoDB."""
+"""Sums of what runs have spent, and of how they have ended, in MongoDB."""
 
 from typing import Any
 
 from rota_common.stores.mongo import Collection, Document
+from rota_contracts.messages.definition import CountRuns, RunCount, RunCounts
+from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.spend import ReadSpend, SpendBy, SpendReply, SpendRow
+from rota_contracts.messages.trigger import ExecutorMode
 from rota_contracts.messages.usage import DIGITS
 
 USAGE = "run.execution.usage"
@@ -38,6 +41,39 @@ async def spend_of(runs: Collection, wanted: ReadSpend, *, limit: int) -> SpendR
         rows=[_row(each) for each in listed[:limit]],
         unpriced=sum(each["calls"] for each in found[0]["unpriced"]),
         left_out=max(len(listed) - limit, 0),
+    )
+
+
+async def counts_of(runs: Collection, wanted: CountRuns) -> RunCounts:
+    matched: Document = {
+        "team_id": wanted.team_id,
+        "created_at": {"$gte": wanted.since},
+        "run.execution.executor_mode": {"$in": [ExecutorMode.STANDARD, None]},
+    }
+    shares: Document = {"$ifNull": [f"${USAGE}.shares", []]}
+    few = {"rev": {"$ifNull": ["$run.definitions_rev", 0]}, "status": 1, "shares": shares}
+    ended: list[Document] = [{"$group": {"_id": {"rev": "$rev", "status": "$status"}, "runs": {"$sum": 1}}}]
+    key, total = {"rev": "$rev", "currency": "$shares.currency"}, {"$sum": "$shares.cost"}
+    spent: list[Document] = [{"$unwind": "$shares"}, {"$group": {"_id": key, "cost": total}}]
+    facets: Document = {"$facet": {"ended": ended, "spent": spent}}
+    pipeline = [{"$match": matched}, {"$project": few}, {"$match": {"rev": {"$in": wanted.revs}}}, facets]
+    (found,) = await runs.aggregate(pipeline, allowDiskUse=True, maxTimeMS=LONGEST_MS).to_list(1)
+    ends = {(each["_id"]["rev"], each["_id"]["status"]): each["runs"] for each in found["ended"]}
+    return RunCounts(
+        counts=[
+            RunCount(
+                rev=rev,
+                runs=sum(runs for (of, _), runs in ends.items() if of == rev),
+                completed=ends.get((rev, ExecStatus.COMPLETED), 0),
+                failed=ends.get((rev, ExecStatus.FAILED), 0),
+                cost={
+                    each["_id"]["currency"]: round(each["cost"], DIGITS)
+                    for each in found["spent"]
+                    if each["_id"]["rev"] == rev and each["cost"]
+                },
+            )
+            for rev in wanted.revs
+        ]
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from executor.adapters.mcp_tools import model_names
 from executor.agents.operator_files import Teams, allows
 from executor.domain.conversation.chat import Tool
+from executor.tool_ports import OwnServers
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.process import ProcessCall
 from rota_contracts.robots.robot import Robot
@@ -20,6 +21,10 @@ class RecordingTools:
 
     def __init__(self, servers: Mapping[str, Teams]) -> None:
         self._servers = servers
+
+    def with_own(self, servers: OwnServers) -> "RecordingTools":
+        own = {server_id: frozenset({one.team_id}) for server_id, one in servers.items()}
+        return RecordingTools({**own, **self._servers})
 
     async def list(self, robot: Robot) -> Sequence[Tool]:
         named = [

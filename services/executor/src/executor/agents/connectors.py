@@ -8,9 +8,9 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
-from executor.agents.capabilities import FILE, Stated, merged, read_models
+from executor.agents.capabilities import FILE, merged, read_models
 from executor.agents.operator_files import ALL_TEAMS, ConnectorFileError, OperatorFile, Teams, allows
 from executor.agents.prices import Price
 from executor.agents.routing import FILE as ROUTING
@@ -19,6 +19,7 @@ from executor.domain.context.budget import COMPACT_AT, DEFAULT_WINDOW, window_of
 from rota_common.errors import Permanent
 from rota_common.redaction import REDACTED, without_credentials
 from rota_common.secrets import MissingSecret, resolve
+from rota_contracts.definitions.connector import ConnectorDefinition, ModelOptions
 from rota_contracts.messages.provider import Capability, ConnectorOptions, Provider, VisionForm
 
 BUILT_IN = Path(__file__).parents[1] / "connectors"
@@ -30,39 +31,33 @@ Models = Mapping[str, Mapping[str, bool | str]]
 """Connector id → what `models.yml` says of it."""
 
 
-class Options(BaseModel):
+class Options(ModelOptions):
     """`model`, `key` and `host` may be `$ENV.NAME`; `default_model` holds where that variable isn't set.
 
-    `context_window` in tokens, 0 = 200,000; `max_history_share`: of it, from which a conversation is compacted.
     `price`: of a million tokens; without one, that of litellm's list, for a model at its provider's own address.
     `max_output`: tokens of an answer, where a ceiling holds and neither `parameters` nor the agent limit them.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: str = ""
     default_model: str = ""
     key: str = ""
     host: str = ""
-    capabilities: Stated = {}
-    parameters: dict[str, Any] = {}
     context_window: int = 0
-    max_history_share: float = Field(default=COMPACT_AT, gt=0, le=1)
-    price: Price | None = None
-    max_output: int = Field(default=MAX_OUTPUT, gt=0)
 
 
-class ConnectorFile(OperatorFile):
-    label: str
-    type: Literal["openai", "anthropic", "rehearsal"]
+class ConnectorFile(OperatorFile, ConnectorDefinition):
+    type: Literal["openai", "anthropic", "rehearsal"]  # type: ignore[assignment]  # the platform alone answers itself
     options: Options = Options()
-    fallbacks: list[str] = []
 
 
 @dataclass(frozen=True)
 class Connector:
     """Resolved: ready for calls, or with the `problem` that prevents them. `fallbacks`: ids of the connectors that are
-    asked while its provider doesn't answer, in this order; theirs aren't followed."""
+    asked while its provider doesn't answer, in this order; theirs aren't followed.
+
+    `owner`: the team that it is of, empty for the platform's. `secret`: the reference to the owner's secret that is its
+    key, which is read at each call.
+    """
 
     id: str
     label: str
@@ -79,6 +74,13 @@ class Connector:
     price: Price | None = None
     max_output: int = MAX_OUTPUT
     fallbacks: Sequence[str] = ()
+    owner: str = ""
+    secret: str = ""
+
+    @property
+    def known_as(self) -> str:
+        """Its id among those of all teams."""
+        return f"{self.owner}/{self.id}" if self.owner else self.id
 
     @property
     def streams(self) -> bool:
@@ -113,6 +115,9 @@ class Connector:
         )
 
 
+NONE: Mapping[str, Connector] = {}
+
+
 class Connectors:
     """All connectors by id: the file's name without `.yaml`. Those of `folder` override the built-in ones, and its
     `models.yml` what they say of their models."""
@@ -139,49 +144,100 @@ class Connectors:
     def ids(self) -> Collection[str]:
         return self._all.keys()
 
-    def choose(self, *wanted: str, team: str) -> Connector:
+    def of(self, team: str, own: Mapping[str, Connector] = NONE) -> "TeamConnectors":
+        """Those of the platform that this team may use, and its `own`; what the platform has goes before."""
+        return TeamConnectors(team, self._default, self._all, own)
+
+
+@dataclass(frozen=True)
+class TeamConnectors:
+    """The connectors of one team: of the `platform`, all by id, and its `own`."""
+
+    team: str
+    default: str
+    platform: Mapping[str, Connector]
+    own: Mapping[str, Connector] = field(default_factory=dict)
+
+    def choose(self, *wanted: str) -> Connector:
         """The first one named (the call's, then the agent's), else the default. Raises Permanent, also for one that
         this team may not use; in place of such a default stands the first that it may use."""
-        connector_id = next((name for name in wanted if name), "") or self._default_of(team)
+        connector_id = next((name for name in wanted if name), "") or self._default()
         if not connector_id:
-            raise Permanent(f"no connector is configured: set ROTA_CONNECTOR to one of {self._for(team)}")
-        connector = self._all.get(connector_id)
+            raise Permanent(f"no connector is configured: set ROTA_CONNECTOR to one of {self._listed()}")
+        connector = self.find(connector_id)
+        if connector is None and connector_id in self.platform:
+            where = "its file names the teams that may use it"
+            raise Permanent(f"connector {connector_id} isn't for team {self.team}: {where}")
         if connector is None:
-            raise Permanent(f"expected a connector, one of {self._for(team)}, not {connector_id!r}")
-        if not allows(connector.teams, team):
-            raise Permanent(f"connector {connector_id} isn't for team {team}: its file names the teams that may use it")
+            raise Permanent(f"expected a connector, one of {self._listed()}, not {connector_id!r}")
         if connector.problem:
             raise Permanent(f"connector {connector_id} can't be used: {connector.problem}")
         return connector
 
-    def of(self, team: str, offered: ConnectorOptions = ANY, filters: Iterable[Capability] = ()) -> list[Provider]:
-        """The connectors that a team may use, of those that are `offered`; by id."""
+    def find(self, connector_id: str) -> Connector | None:
+        """One that this team may use. What isn't for it on the platform is as if it weren't there."""
+        there = self.platform.get(connector_id)
+        return there if there is not None and allows(there.teams, self.team) else self.own.get(connector_id)
+
+    def providers(self, offered: ConnectorOptions = ANY, filters: Iterable[Capability] = ()) -> list[Provider]:
+        """Those that are `offered`, as the team sees them; by id."""
         needed = {*offered.filters, *filters}
+        mine = {name: one for name in sorted({*self.own, *self.platform}) if (one := self.find(name)) is not None}
         return [
-            one.provider(default=name == self._default, fallbacks=[each.id for each in self.fallbacks(one, team=team)])
-            for name, one in sorted(self._all.items())
-            if allows(one.teams, team)
-            and (not offered.connectors or name in offered.connectors)
+            one.provider(default=name == self.default, fallbacks=[each.id for each in self.fallbacks(one)])
+            for name, one in mine.items()
+            if (not offered.connectors or name in offered.connectors)
             and all(one.capabilities.get(each) for each in needed)
         ]
 
-    def fallbacks(self, connector: Connector, *, team: str) -> Sequence[Connector]:
-        """Those of its fallbacks that this team may use, in their order."""
-        return [each for name in connector.fallbacks if allows((each := self._all[name]).teams, team)]
+    def fallbacks(self, connector: Connector) -> Sequence[Connector]:
+        """Those of its fallbacks that this team may use and that ask a model, in their order."""
+        found = (self.find(name) for name in connector.fallbacks if name != connector.id)
+        return [each for each in found if each is not None and each.type != REHEARSAL]
 
-    def is_usable(self, name: str, *, team: str) -> bool:
+    def is_usable(self, name: str) -> bool:
         """May this team use it, and can it be asked?"""
-        connector = self._all.get(name)
-        return connector is not None and allows(connector.teams, team) and not connector.problem
+        connector = self.find(name)
+        return connector is not None and not connector.problem
 
-    def _default_of(self, team: str) -> str:
-        if not self._default or allows(self._all[self._default].teams, team):
-            return self._default
-        asks = (name for name, one in sorted(self._all.items()) if one.type != REHEARSAL)
-        return next((name for name in asks if self.is_usable(name, team=team)), self._default)
+    def _default(self) -> str:
+        if not self.default or allows(self.platform[self.default].teams, self.team):
+            return self.default
+        found = (self.find(name) for name in sorted({*self.platform, *self.own}))
+        return next((one.id for one in found if one and one.type != REHEARSAL and not one.problem), self.default)
 
-    def _for(self, team: str) -> str:
-        return ", ".join(each.id for each in self.of(team))
+    def _listed(self) -> str:
+        return ", ".join(each.id for each in self.providers())
+
+
+def of_definition(connector_id: str, definition: ConnectorDefinition, *, team: str) -> Connector:
+    """A team's own connector; nothing of it is read from the environment."""
+    options = definition.options
+    return Connector(
+        owner=team,
+        secret=options.key,
+        teams=frozenset({team}),
+        model=options.model,
+        host=options.host,
+        **_stated(connector_id, definition, {}),
+    )
+
+
+def _stated(connector_id: str, stated: ConnectorDefinition, of_model: Mapping[str, bool | str]) -> dict[str, Any]:
+    """The fields that a file and a definition say in the same way."""
+    options = stated.options
+    return {
+        "id": connector_id,
+        "label": stated.label,
+        "type": stated.type,
+        "parameters": options.parameters,
+        "capabilities": merged(stated.type, of_model, options.capabilities),
+        "window": window_of(options.context_window),
+        "history_share": options.max_history_share or COMPACT_AT,
+        "price": None if options.price is None else Price(**dict(options.price)),
+        "max_output": options.max_output or MAX_OUTPUT,
+        "fallbacks": tuple(stated.fallbacks),
+    }
 
 
 def _load(folder: Path, environ: Mapping[str, str], models: Models) -> dict[str, Connector]:
@@ -192,7 +248,7 @@ def _load(folder: Path, environ: Mapping[str, str], models: Models) -> dict[str,
 
 def _read(path: Path, environ: Mapping[str, str], models: Models) -> Connector:
     try:
-        file = ConnectorFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        file = ConnectorFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")), extra="forbid")
     except (yaml.YAMLError, ValidationError) as error:
         raise ConnectorFileError(f"connector file {path.name} can't be read: {error}") from error
     options, problem = file.options, ""
@@ -201,21 +257,12 @@ def _read(path: Path, environ: Mapping[str, str], models: Models) -> Connector:
     except MissingSecret as error:
         key, problem = "", str(error)
     return Connector(
-        id=path.stem,
-        label=file.label,
-        type=file.type,
         model=_optional(options.model, environ) or options.default_model,
         key=key,
         host=_optional(options.host, environ),
-        parameters=options.parameters,
         problem=problem,
         teams=file.teams,
-        capabilities=merged(file.type, models.get(path.stem, {}), options.capabilities),
-        window=window_of(options.context_window),
-        history_share=options.max_history_share,
-        price=options.price,
-        max_output=options.max_output,
-        fallbacks=tuple(file.fallbacks),
+        **_stated(path.stem, file, models.get(path.stem, {})),
     )
 
 

@@ -1,23 +1,13 @@
 """Prices of models."""
 
-from pydantic import BaseModel, ConfigDict, Field
-
+from rota_contracts.definitions.connector import ModelPrice
 from rota_contracts.messages.usage import DIGITS, Usage
-from rota_contracts.robots.ceilings import Currency
 
 MILLION = 1_000_000
 
 
-class Price(BaseModel):
-    """Of a million tokens. `cached_per_million`: of those that the provider had cached; without it they cost as much
-    as the others."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    input_per_million: float = Field(ge=0)
-    output_per_million: float = Field(ge=0)
-    cached_per_million: float | None = Field(default=None, ge=0)
-    currency: Currency = "USD"
+class Price(ModelPrice):
+    """With what comes of it."""
 
     def cost(self, usage: Usage) -> float:
         """In `currency`."""

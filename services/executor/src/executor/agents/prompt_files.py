@@ -7,15 +7,16 @@ from string import Template
 from typing import Any
 
 from executor.agents import context_files
-from executor.agents.agent_file import AgentFile, AgentFileError, read_front
+from executor.agents.agent_file import AgentFile, AgentFileError, read_file
 from executor.agents.context_files import INSTRUCTIONS, ContextFileError, ContextFiles
 from executor.agents.operator_files import ALL_TEAMS, EVERY_TEAM, Teams, allows
 from executor.agents.platform_file import FILE, PlatformFile, read_platform
 from executor.domain.conversation.chat import BUILT_IN as PLATFORM_TOOLS
 from executor.domain.conversation.chat import Tool
 from executor.domain.used_tools import gives
-from executor.domain.uses import EXPECTED, NO_USES, ByAgent, ByTool, Provider, Uses, merged
+from executor.domain.uses import EXPECTED, NO_USES, ByAgent, ByTool, Provider, Uses, UsesError, merged, read_uses
 from rota_common.secrets import MissingSecret, resolve
+from rota_contracts.definitions.agent import AgentDefinition
 from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S
 from rota_contracts.messages.provider import AgentCard, ConnectorOptions
 from rota_contracts.robots.autonomy import Autonomy
@@ -76,6 +77,9 @@ class Agent:
         return self.prompt.safe_substitute(values).strip()
 
 
+NONE: Mapping[str, Agent] = {}
+
+
 class Agents:
     """The built-in agents, and those of a folder, which come first for the teams that may use them:
     `<id>.md`, or `<id>/AGENTS.md` beside other files of context. `__yao.` is an alias of `rota.`, as in robots.
@@ -121,7 +125,7 @@ class Agents:
             if not isinstance(provider, ByAgent):
                 continue
             for team in sorted(teams):
-                if self.find(provider.agent_id, team=team) is None:
+                if self.of(team).find(provider.agent_id) is None:
                     raise AgentFileError(
                         f"uses.{service} in {where}: there is no agent {provider.agent_id} for {_shown(team)}: "
                         f"expected {EXPECTED}; an agent is {provider.agent_id}.md beside it, and names its teams"
@@ -133,31 +137,49 @@ class Agents:
             for service, provider in uses.providers():
                 yield where, service, provider, teams
 
-    def find(self, agent_id: str, *, team: str) -> Agent | None:
-        agent_id = platform_name(agent_id)
-        own = self._own.get(agent_id)
-        return own if own is not None and allows(own.teams, team) else self._built_in.get(agent_id)
+    def of(self, team: str, own: Mapping[str, Agent] = NONE) -> "TeamAgents":
+        """Those of the platform that this team may use, and its `own`; what the platform has goes before."""
+        mine = {agent_id: _under(self._platform, agent) for agent_id, agent in own.items()}
+        return TeamAgents(team, self._built_in, self._own, mine)
 
-    def assistant(self, agent_id: str, *, team: str) -> Agent:
-        """An assistant for a task: its own file, or the general one under its name."""
-        found = self.find(agent_id, team=team) or self.find("rota.run", team=team)
-        return found or self._built_in["rota.run"]
+
+@dataclass(frozen=True)
+class TeamAgents:
+    """The agents of one team: the built-in ones, the operator's `files`, and its `own`."""
+
+    team: str
+    built_in: Mapping[str, Agent]
+    files: Mapping[str, Agent]
+    own: Mapping[str, Agent] = field(default_factory=dict)
+
+    def find(self, agent_id: str) -> Agent | None:
+        return self.of_platform(agent_id) or self.own.get(agent_id)
+
+    def of_platform(self, agent_id: str) -> Agent | None:
+        agent_id = platform_name(agent_id)
+        file = self.files.get(agent_id)
+        return file if file is not None and allows(file.teams, self.team) else self.built_in.get(agent_id)
+
+    def assistant(self, agent_id: str) -> Agent:
+        """An assistant for a task: its own file or definition, or the general one under its name."""
+        found = self.find(agent_id) or self.find("rota.run")
+        return found or self.built_in["rota.run"]
 
     def serves(self, robot: Robot, agent_id: str) -> bool:
         """Is this an agent that one of the robot's own uses?"""
         phases = [robot.phase_agent(name) for name in robot.robot_config.resources.phases]
-        names = [*robot.allowed_agents(), *phases, *self._built_in]
-        found = [self.assistant(name, team=robot.team_id) for name in names]
+        names = [*robot.allowed_agents(), *phases, *self.built_in]
+        found = [self.assistant(name) for name in names]
         wanted = ByAgent(platform_name(agent_id))
         return any(provider == wanted for one in found for _, provider in one.uses.providers())
 
     def is_built_in(self, agent: Agent) -> bool:
         """Is it of the platform as it is, with no file of the operator's in its place?"""
-        return self._built_in.get(agent.id) is agent
+        return self.built_in.get(agent.id) is agent
 
-    def cards(self, *, team: str, tags: Sequence[str] = ()) -> Sequence[AgentCard]:
-        """Those that a team may use, with all of these tags; by their `sort`, then by id."""
-        mine = (self.find(agent_id, team=team) for agent_id in {**self._built_in, **self._own})
+    def cards(self, tags: Sequence[str] = ()) -> Sequence[AgentCard]:
+        """Those that the team may use, with all of these tags; by their `sort`, then by id."""
+        mine = (self.find(agent_id) for agent_id in {**self.built_in, **self.files, **self.own})
         shown = (
             agent.card.model_copy(update={"built_in": self.is_built_in(agent)})
             for agent in mine
@@ -165,9 +187,9 @@ class Agents:
         )
         return sorted(shown, key=lambda card: (card.sort, card.id))
 
-    def about(self, agent_ids: Iterable[str], *, team: str) -> dict[str, str]:
-        """The descriptions of these assistants; of one without a file of its own there is none."""
-        found = {agent_id: self.find(agent_id, team=team) for agent_id in agent_ids}
+    def about(self, agent_ids: Iterable[str]) -> dict[str, str]:
+        """The descriptions of these assistants; of one that isn't known there is none."""
+        found = {agent_id: self.find(agent_id) for agent_id in agent_ids}
         return {agent_id: agent.description for agent_id, agent in found.items() if agent and agent.description}
 
 
@@ -209,42 +231,53 @@ def _of_folder(folder: Path, teams: Teams | None, environ: Mapping[str, str]) ->
 def parse(agent_id: str, text: str, *, teams: Teams | None = None, environ: Mapping[str, str] | None = None) -> Agent:
     """An agent from the text of its file. `environ`: the variables behind `$ENV.` references. Raises AgentFileError."""
     head, prompt = _halves(agent_id, text)
-    front = read_front(agent_id, head)
-    about = " ".join(front.description.split())
-    connector = _connector(agent_id, front, environ or {})
+    file = read_file(agent_id, head, prompt)
+    connector = _connector(agent_id, file, environ or {})
+    try:
+        return of_definition(agent_id, file, teams=teams or file.named_teams(agent_id), connector=connector)
+    except UsesError as error:
+        raise AgentFileError(f"the front matter of {agent_id}.md can't be read: {error}") from error
+
+
+def of_definition(agent_id: str, definition: AgentDefinition, *, teams: Teams, connector: str | None = None) -> Agent:
+    """An agent as its definition says; `connector` stands in place of the one there. Raises UsesError."""
+    uses = read_uses(definition.uses)
+    about = " ".join(definition.description.split())
+    connector = definition.connector if connector is None else connector
+    servers = None if definition.mcp is None else {each.server_id: each.tools for each in definition.mcp.servers}
     return Agent(
         agent_id,
-        Template(prompt),
+        Template(definition.prompt),
         connector,
-        front.options,
-        front.max_iterations if (front.max_iterations or 0) > 0 else None,
-        front.tools,
-        teams or front.named_teams(agent_id),
+        definition.options,
+        definition.max_iterations if (definition.max_iterations or 0) > 0 else None,
+        definition.tools,
+        teams,
         about,
-        timeout=front.timeout,
-        autonomy=front.autonomy,
-        serial=front.calls == "serial",
-        uses=front.own_uses(agent_id),
-        servers=None if front.mcp is None else {each.server_id: each.tools for each in front.mcp.servers},
+        timeout=definition.timeout,
+        autonomy=definition.autonomy,
+        serial=definition.calls == "serial",
+        uses=uses,
+        servers=servers,
         card=AgentCard(
             id=agent_id,
-            name=front.name or agent_id,
+            name=definition.name or agent_id,
             description=about,
             connector=connector,
-            connector_options=ConnectorOptions(**dict(front.connector_options)),
-            modes=[*front.modes],
-            default_mode=front.default_mode,
-            tags=[*front.tags],
-            public=front.public,
-            mentionable=front.mentionable,
-            sort=front.sort,
+            connector_options=definition.connector_options,
+            modes=[*definition.modes],
+            default_mode=definition.default_mode,
+            tags=[*definition.tags],
+            public=definition.public,
+            mentionable=definition.mentionable,
+            sort=definition.sort,
         ),
     )
 
 
-def _connector(agent_id: str, front: AgentFile, environ: Mapping[str, str]) -> str:
+def _connector(agent_id: str, file: AgentFile, environ: Mapping[str, str]) -> str:
     try:
-        return resolve(front.connector, environ)
+        return resolve(file.connector, environ)
     except MissingSecret as error:
         raise AgentFileError(f"the connector of agent {agent_id} can't be read: {error}") from error
 

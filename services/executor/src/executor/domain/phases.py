@@ -12,7 +12,15 @@ from rota_contracts.robots.clock_config import duration
 from rota_contracts.robots.robot import Phase, Robot
 
 
-def begin(execution_id: str, trigger: TriggerReceivedV1, robot: Robot, *, now: datetime, traceparent: str) -> Run:
+def begin(
+    execution_id: str,
+    trigger: TriggerReceivedV1,
+    robot: Robot,
+    *,
+    now: datetime,
+    traceparent: str,
+    definitions_rev: int = 0,
+) -> Run:
     """A new run: of a clock it begins with inspiration, of a person or an event with goals."""
     mode = trigger.executor_mode or robot.robot_config.executor.mode
     notes = []
@@ -34,7 +42,7 @@ def begin(execution_id: str, trigger: TriggerReceivedV1, robot: Robot, *, now: d
         started_at=now,
         deadline_at=now + time_limit(robot)[0],
     )
-    return Run(execution=execution, robot=robot, traceparent=traceparent)
+    return Run(execution=execution, robot=robot, traceparent=traceparent, definitions_rev=definitions_rev)
 
 
 def time_limit(robot: Robot) -> tuple[timedelta, str]:

@@ -95,8 +95,7 @@ class JournalEntry(Part):
 
     A model's answer is kept unparsed (`said`, with the `tools` that it could call), so that a replay interprets it
     again; everything else as `data`. `notes`: added to the execution's. `began`: when the step began. `retry_after` in
-    seconds. `call`: what the call of a model took. `understanding`: the version of what made the outcome of the
-    answer (`answers.understand`).
+    seconds. `call`: what the call of a model took. `understanding`: the version that understood the answer.
     """
 
     at: Instant
@@ -179,6 +178,7 @@ class Run(Part):
     execution: Execution
     robot: Robot
     traceparent: str = ""
+    definitions_rev: int = Field(default=0, description="the set of its team's definitions that it began with")
     recalled: bool = Field(default=False, description="the memory has been asked")
     surroundings: Situation | None = Field(default=None, description="what the agents that set goals look around at")
     followed: str = Field(default="", description="the run that this one follows, in short")

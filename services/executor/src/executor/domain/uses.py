@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
+from rota_contracts.definitions.agent import Service
 from rota_contracts.robots.robot import platform_name
 
 DISABLED, BUILTIN, BY_TOOL = "disabled", "builtin", "mcp:"
@@ -12,7 +13,6 @@ AGENT_ID = re.compile(r"[\w.-]+", re.ASCII)
 
 EXPECTED = f"{DISABLED}, {BUILTIN}, the id of an agent, or {BY_TOOL}<server>.<tool>"
 
-Service = Literal["search", "vision", "audio", "fetch", "web", "keyword", "querydsl", "rerank"]
 SERVICES: tuple[Service, ...] = get_args(Service)
 
 BUILT_IN_SERVICES: frozenset[Service] = frozenset({"search", "fetch", "keyword", "querydsl", "rerank"})

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from executor.agents.prompt_files import Agents
+from executor.agents.team_view import TeamView, TeamViews
 from executor.tool_ports import Tools
 from rota_contracts.messages.robot_check import CheckRobot, RobotProblems
 from rota_contracts.robots.robot import Robot
@@ -18,17 +18,20 @@ NO_AGENT = "there is no agent {0} here, so runs fail at {1}: add {0}.md to the f
 class CheckDefinition:
     """Starts nothing: of servers it says what is known without asking them."""
 
-    agents: Agents
+    views: TeamViews
     tools: Tools
 
     async def __call__(self, request: CheckRobot) -> RobotProblems:
         robot = request.robot
-        return RobotProblems(problems=[*self._agents_missing(robot), *self.tools.problems(robot)])
+        view = await self.views.of(robot.team_id)
+        tools = self.tools.with_own(view.servers)
+        return RobotProblems(problems=[*_agents_missing(robot, view), *tools.problems(robot)])
 
-    def _agents_missing(self, robot: Robot) -> Iterator[str]:
-        for phase in robot.robot_config.resources.phases:
-            if self.agents.find(name := robot.phase_agent(phase), team=robot.team_id) is None:
-                yield NO_AGENT.format(name, phase)
-        assistants = [name for name in robot.allowed_agents() if self.agents.find(name, team=robot.team_id) is None]
-        if assistants:
-            yield NO_ASSISTANT.format(", ".join(assistants))
+
+def _agents_missing(robot: Robot, view: TeamView) -> Iterator[str]:
+    for phase in robot.robot_config.resources.phases:
+        if view.agents.find(name := robot.phase_agent(phase)) is None:
+            yield NO_AGENT.format(name, phase)
+    assistants = [name for name in robot.allowed_agents() if view.agents.find(name) is None]
+    if assistants:
+        yield NO_ASSISTANT.format(", ".join(assistants))

@@ -2,26 +2,25 @@
 
 from dataclasses import dataclass
 
-from executor.agents.connectors import ANY, Connectors
-from executor.agents.prompt_files import Agents
+from executor.agents.connectors import ANY
+from executor.agents.team_view import TeamViews
 from rota_contracts.messages.provider import AgentList, ListAgents, ListProviders, ProviderList
 
 
 @dataclass(frozen=True, kw_only=True)
 class ListModels:
-    """Of the operator's files; no provider is asked, and no key or address is shown."""
+    """As they are now; no provider is asked, and no key or address is shown."""
 
-    connectors: Connectors
-    agents: Agents
+    views: TeamViews
 
     async def providers(self, request: ListProviders) -> ProviderList:
-        offered = ANY
+        view, offered = await self.views.of(request.team_id), ANY
         if request.agent_id:
-            agent = self.agents.find(request.agent_id, team=request.team_id)
-            if agent is None:
-                return ProviderList(problem=f"there is no agent {request.agent_id}: `rota agents list` shows them")
+            if (agent := view.agents.find(request.agent_id)) is None:
+                return ProviderList(problem=view.missing(request.agent_id))
             offered = agent.connector_options
-        return ProviderList(providers=self.connectors.of(request.team_id, offered, request.filters))
+        return ProviderList(providers=view.connectors.providers(offered, request.filters))
 
     async def cards(self, request: ListAgents) -> AgentList:
-        return AgentList(agents=[*self.agents.cards(team=request.team_id, tags=request.tags)])
+        view = await self.views.of(request.team_id)
+        return AgentList(agents=[*view.agents.cards(request.tags)])

@@ -52,6 +52,7 @@ def replay(
         stored.robot,
         now=execution.created_at,
         traceparent=stored.traceparent,
+        definitions_rev=stored.definitions_rev,
     )
     decisions: list[Decision] = []
     for entry, reply in zip(entries, replies, strict=True):

@@ -1,7 +1,8 @@
-"""The executor's heartbeat: it is alive, and has so much capacity. The scheduler sums them up."""
+"""The executor's heartbeat: it is alive, has so much capacity, and follows definitions so far."""
 
 from dataclasses import dataclass, field
 
+from executor.agents.team_view import TeamViews
 from rota_common.bus.publishing import Publish
 from rota_common.clock import Clock
 from rota_contracts import catalog
@@ -17,6 +18,7 @@ class Heartbeat:
     clock: Clock
     executor_id: str
     capacity: int
+    views: TeamViews
     _published: bool = field(init=False, default=False)
 
     async def __call__(self) -> None:
@@ -30,6 +32,11 @@ class Heartbeat:
 
     async def _report(self, capacity: int) -> None:
         report = ExecutorReportedV1(
-            team_id=ALL, member_id=ALL, executor_id=self.executor_id, capacity=capacity, at=self.clock()
+            team_id=ALL,
+            member_id=ALL,
+            executor_id=self.executor_id,
+            capacity=capacity,
+            at=self.clock(),
+            definitions_seen=self.views.sequence,
         )
         await self.publish.observe(catalog.EXECUTOR_REPORTED, report)

@@ -1,7 +1,8 @@
-"""The start of an execution that was given a slot, with the robot's revision of this moment."""
+"""The start of an execution that was given a slot, with the robot and its team's definitions of this moment."""
 
 from dataclasses import dataclass
 
+from executor.agents.team_view import TeamViews
 from executor.domain import phases
 from executor.ports import Robots, Runs
 from executor.runs.follow_robot_status import FollowRobotStatus
@@ -22,6 +23,7 @@ class StartExecution:
     status: FollowRobotStatus
     publish: Publish
     clock: Clock
+    views: TeamViews
 
     async def __call__(self, event: Event[ExecutionRequestedV1]) -> None:
         """Run it up to where it must wait. Raises Transient while another worker holds it."""
@@ -40,6 +42,7 @@ class StartExecution:
             robot,
             now=self.clock(),
             traceparent=event.traceparent,
+            definitions_rev=await self.views.begin(requested.team_id, requested.execution_id),
         )
         created = await self.worker.start(self.status.beginning(run))
         latest = await self.robots.known(*of, rev=robot.rev)  # a change of its status may have missed the run

@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from secrets import token_urlsafe
 
 from executor.agents.prompt_files import Agent
+from executor.agents.team_view import TeamViews
 from executor.domain.calls.policy import role_of
 from executor.domain.conversation.chat import Tool
 from executor.domain.conversation.made_files import made_by
@@ -59,14 +60,21 @@ class CallRunner:
     """`recording` stands in for `real` in runs that aren't in standard mode."""
 
     blobs: Blobs
+    views: TeamViews
     real: Toolset
     recording: Toolset
     new_callback: Callable[[], str] = _secret
     known_secrets: KnownValues = lambda team: ()
     ask_agent: AskAgent = no_agents
 
-    def toolset(self, run: Run) -> Toolset:
-        return self.real if run.execution.executor_mode is ExecutorMode.STANDARD else self.recording
+    async def toolset(self, run: Run) -> Toolset:
+        """With the MCP servers of its team that were there when it began. Raises NotBegun while they can't be read."""
+        toolset = self.real if run.execution.executor_mode is ExecutorMode.STANDARD else self.recording
+        try:
+            view = await self.views.of(run.execution.team_id, run.definitions_rev)
+        except Transient as error:
+            raise NotBegun(str(error), after=error.after) from error
+        return replace(toolset, tools=toolset.tools.with_own(view.servers)) if view.servers else toolset
 
     async def begin(self, run: Run, step: BeginCalls, agent: Agent | None, chain: HookChain | None) -> CallsBegun:
         """The calls after all checks that stand before them. `agent` None: of a task that is one call."""
@@ -90,7 +98,7 @@ class CallRunner:
     async def _tools(self, run: Run, step: BeginCalls, uses: Uses) -> Sequence[Tool]:
         """All that the robot and its agent have; none for calls that are only made once more."""
         known = all(use.server is None or use.step_id in run.cleared for use in step.uses)
-        return () if known else await all_tools(self.toolset(run).tools, run.robot, uses)
+        return () if known else await all_tools((await self.toolset(run)).tools, run.robot, uses)
 
     async def __call__(self, run: Run, step: MakeCalls) -> AsyncIterator[Outcome]:
         """Each outcome as soon as it is there."""
@@ -130,8 +138,9 @@ class CallRunner:
         return {use.step_id: self.new_callback() for use in new}
 
     async def _call(self, run: Run, subject: Phase | Task, use: ToolUse) -> Outcome:
-        toolset, task_id, looks_up = self.toolset(run), id_of(subject), not isinstance(subject, Task)
+        task_id, looks_up = id_of(subject), not isinstance(subject, Task)
         try:
+            toolset = await self.toolset(run)
             if (agent_id := agent_of(use.server)) and run.execution.executor_mode is ExecutorMode.STANDARD:
                 answer: str | None = await self._asked(run, use, agent_id)
             elif use.server is not None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from executor.agents.connectors import Connector
 from executor.agents.prompt_files import Agent
+from executor.agents.team_view import TeamView
 from executor.domain.answers.understand import understand
 from executor.domain.context import compaction, contexts
 from executor.domain.conversation.chat import ModelReply
@@ -37,9 +38,9 @@ class CompactConversation:
     models: Models
     blobs: Blobs
 
-    async def __call__(self, run: Run, step: Compact, agent: Agent) -> StepResult:
+    async def __call__(self, run: Run, step: Compact, agent: Agent, *, view: TeamView) -> StepResult:
         of, planned = contexts.of_step(step), (step.turn, step.rounds)
-        summary, call, notes = await self._summary(run, step, agent)
+        summary, call, notes = await self._summary(run, step, agent, view)
         place = planned
         if not summary:
             turns, context = contexts.turns_of(run, of), contexts.context_of(run, of)
@@ -47,15 +48,17 @@ class CompactConversation:
         _log.info("conversation compacted", execution_id=run.id, of=of, turn=place[0], round=place[1])
         return StepResult(Compacted(of, summary, *place), problems=notes, call=call)
 
-    async def _summary(self, run: Run, step: Compact, agent: Agent) -> tuple[str, ModelCall | None, Sequence[str]]:
+    async def _summary(
+        self, run: Run, step: Compact, agent: Agent, view: TeamView
+    ) -> tuple[str, ModelCall | None, Sequence[str]]:
         async def ask(candidate: Candidate) -> ModelReply:
             prompt = await self._prompt(run, step, agent, candidate.connector)
             return (await ask_within(candidate.model, prompt))[0]
 
         try:
             mode, payer = run.execution.executor_mode, payer_of(run, agent.id)
-            wanted = agent.connector or self.models.routed(run, step.of)[0]
-            reply, notes = await self.models.ask(ask, mode, wanted, payer=payer)
+            wanted = agent.connector or self.models.routed(run, step.of, view=view)[0]
+            reply, notes = await self.models.ask(ask, mode, wanted, payer=payer, view=view)
         except Transient:
             if run.failures + 1 < TRIES:
                 raise

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from executor.agents.team_view import TeamView
 from executor.domain.hooks import hooked
 from executor.domain.hooks.messages import STORED, restored
 from executor.domain.hooks.questions import before_model
@@ -43,7 +44,8 @@ class HookedPrompts:
         if not (hooks := self.chain.hooks(run, HookPoint.BEFORE_LLM_CALL)):
             return messages
         asked = before_model(run, step, messages, connector=connector)
-        done = await self.chain.ask(hooks, asked, lambda changed: self._problem(run, changed, connector))
+        view = await self.models.views.of(run.execution.team_id, run.definitions_rev)
+        done = await self.chain.ask(hooks, asked, lambda changed: self._problem(run, changed, connector, view))
         if done.cancelled:
             return Hooked(step.step_id, cancelled=done.cancelled, by=done.by)
         kept = None
@@ -53,11 +55,11 @@ class HookedPrompts:
         model = done.call.model if done.call.model != connector else ""
         return Hooked(step.step_id, kept, model, by=done.by, notes=done.notes)
 
-    def _problem(self, run: Run, changed: HookCall, connector: str) -> str:
+    def _problem(self, run: Run, changed: HookCall, connector: str, view: TeamView) -> str:
         if changed.model == connector:
             return ""
         try:
-            self.models.choose(run.execution.executor_mode, changed.model, team=run.execution.team_id)
+            self.models.choose(run.execution.executor_mode, changed.model, view=view)
         except Permanent as error:
             return str(error)
         return ""

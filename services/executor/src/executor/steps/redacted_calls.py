@@ -4,11 +4,11 @@ Also the values of the team's own secrets that were read here, such as a key tha
 """
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from executor.domain.conversation.chat import Tool
 from executor.domain.outcomes import StepDelayed, StepFailed
-from executor.tool_ports import NotBegun, Processes, ToolFailed, Tools
+from executor.tool_ports import NotBegun, OwnServers, Processes, ToolFailed, Tools
 from rota_common.errors import Permanent, Transient
 from rota_common.redaction import without_credentials
 from rota_contracts.messages.conversation import ToolUse
@@ -24,6 +24,9 @@ KnownValues = Callable[[str], Collection[str]]
 class RedactedTools:
     tools: Tools
     known: KnownValues
+
+    def with_own(self, servers: OwnServers) -> "RedactedTools":
+        return replace(self, tools=self.tools.with_own(servers)) if servers else self
 
     async def list(self, robot: Robot) -> Sequence[Tool]:
         return await self.tools.list(robot)

@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from executor.agents.prompt_files import Agent, Agents
+from executor.agents.prompt_files import Agent
 from executor.agents.search_prompts import stage_call
+from executor.agents.team_view import TeamViews
 from executor.domain.outcomes import NotCalled, Outcome, Used
 from executor.domain.phases import lesson_scope
 from executor.domain.run import Run
@@ -52,24 +53,33 @@ class SearchFirst:
     own, which is saved before the assistant is asked: after a crash nothing is searched for twice."""
 
     run_step: RunStep
-    agents: Agents
+    views: TeamViews
     ask: Ask
     ask_agent: AskAgent
     calls: CallRunner
     chain: HookChain | None
     blobs: Blobs
 
-    def __call__(self, run: Run, step: Work) -> AsyncIterator[StepResult]:
-        if isinstance(step, RunTurn):
-            agent = self.agents.assistant(step.task.executor_id, team=run.execution.team_id)
-            if wanted(run, step, agent.uses):
-                return self._searched(_Search(by=self, run=run, step=step, agent=agent))
-        return self.run_step(run, step)
+    async def __call__(self, run: Run, step: Work) -> AsyncIterator[StepResult]:
+        if isinstance(step, RunTurn) and (agent := await self._assistant(run, step)) is not None:
+            yield await self._searched(_Search(by=self, run=run, step=step, agent=agent))
+            return
+        async for result in self.run_step(run, step):
+            yield result
 
-    async def _searched(self, search: "_Search") -> AsyncIterator[StepResult]:
+    async def _assistant(self, run: Run, step: RunTurn) -> Agent | None:
+        """That of the task, if a search comes first. One that can't be read now is the step's own failure."""
+        try:
+            view = await self.views.of(run.execution.team_id, run.definitions_rev)
+        except (Permanent, Transient):
+            return None
+        agent = view.agents.assistant(step.task.executor_id)
+        return agent if wanted(run, step, agent.uses) else None
+
+    async def _searched(self, search: "_Search") -> StepResult:
         text = pipeline.as_text(await search.results())
         found = await keep_output(self.blobs, search.run, text, inline_limit=INLINE) if text else None
-        yield StepResult(Searched(search.step.task.id, found, search.calls), problems=search.notes)
+        return StepResult(Searched(search.step.task.id, found, search.calls), problems=search.notes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,7 +184,8 @@ class _Search:
 
     async def _use(self, name: str, agent: Agent, words: str) -> ToolUse:
         """The call of the one tool that the agent has by its `uses`. Raises Permanent where it can't be made here."""
-        tools = await all_tools(self.by.calls.toolset(self.run).tools, self.run.robot, agent.uses)
+        toolset = await self.by.calls.toolset(self.run)
+        tools = await all_tools(toolset.tools, self.run.robot, agent.uses)
         tool = next((each for each in tools if each.name == WEB_SEARCH), None)
         if tool is None:
             raise Permanent("its server doesn't list this tool now")

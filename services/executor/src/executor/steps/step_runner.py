@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import assert_never
 
-from executor.agents.connectors import REHEARSAL, Connector
+from executor.agents.connectors import Connector
 from executor.agents.facts import facts
-from executor.agents.prompt_files import Agent, Agents
+from executor.agents.prompt_files import Agent
 from executor.agents.prompts import for_phase, phase_frame, schema_of
 from executor.domain.calls.policy import permitted_to, role_of
 from executor.domain.conversation.ask_person import ASK_PERSON
@@ -19,7 +19,6 @@ from executor.domain.planning import plain_request
 from executor.domain.planning.interpret import interpret
 from executor.domain.planning.resources import assistants
 from executor.domain.run import Run, Situation
-from executor.domain.spending import payer_of
 from executor.domain.steps import (
     AskAgent,
     BeginCalls,
@@ -49,11 +48,12 @@ from executor.steps.in_context import in_context
 from executor.steps.in_window import InWindow
 from executor.steps.keep_texts import keep_output, keep_reply
 from executor.steps.merge_goals import MergeGoals
-from executor.steps.models import Ask, Candidate, Models
+from executor.steps.models import Candidate, Models
 from executor.steps.offer_tools import tools_for
 from executor.steps.questions import Questions
 from executor.steps.read_texts import read_texts, wanted_texts
 from executor.steps.redacted_calls import KnownValues, failure_of
+from executor.steps.run_agents import Asking, RunAgents
 from executor.steps.show_media import ShowMedia, Shown, Viewer
 from executor.steps.step_result import StepResult
 from rota_common.errors import Permanent, Transient
@@ -64,8 +64,6 @@ from rota_contracts.robots.robot import Phase
 
 PublishAnswerPiece = Callable[[Run, str, int, str], Awaitable[None]]
 """Of a run's task: the number of the piece, and its text, as `PublishPiece` takes them."""
-Asking = AskAgent | RunTurn
-Subject = Phase | Task | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +71,6 @@ class StepRunner:
     """A step yields one outcome; calls of tools yield one each. Failures are outcomes, too."""
 
     models: Models
-    agents: Agents
     blobs: Blobs
     questions: Questions
     merge_goals: MergeGoals
@@ -114,39 +111,29 @@ class StepRunner:
                 return StepResult(await self.questions.check(run, step))
             case BeginCalls(of):
                 alone = isinstance(of, Task) and of.executor_type is not ExecutorType.ASSISTANT
-                agent = None if alone else self._agent(run, of)
+                agent = None if alone else (await self._agents(run)).agent(of)
                 return StepResult(await self.calls.begin(run, step, agent, self.hooks.chain if self.hooks else None))
             case AskAgent() | RunTurn() | Compact():
                 return await self._ask_model(run, step)
             case never:
                 assert_never(never)
 
+    async def _agents(self, run: Run) -> RunAgents:
+        view = await self.models.views.of(run.execution.team_id, run.definitions_rev)
+        return RunAgents(run, view, self.models, self.hooks)
+
     async def _ask_model(self, run: Run, step: Asking | Compact) -> StepResult:
+        agents = await self._agents(run)
         match step:
             case AskAgent(Phase.INSPIRATION) | RunTurn():
-                return await self._run_turn(self._for_model(run, step), step)
+                return await self._run_turn(_for_model(agents, step), step, agents)
             case AskAgent():
-                return await self._ask_agent(self._for_model(run, step), step)
+                return await self._ask_agent(_for_model(agents, step), step, agents)
             case Compact():
-                return await self.compact(run, step, self._agent(run, step.of))
-
-    def _for_model(self, run: Run, step: Asking) -> Run:
-        """Without the lessons of canned answers, unless this step gets one, too: a run may have begun without a model,
-        and its agents may have different ones."""
-        lessons = run.execution.recalled
-        if not any(lesson.rehearsed for lesson in lessons) or self._rehearses(run, subject_of(step), step):
-            return run
-        return run.with_execution(recalled=[lesson for lesson in lessons if not lesson.rehearsed])
-
-    def _rehearses(self, run: Run, subject: Phase | Task, step: Asking | None = None) -> bool:
-        """Does a canned answer stand in for a model's? An agent that can't be asked at all gets none."""
-        try:
-            return self._connector(run, self._agent(run, subject), subject, step).type == REHEARSAL
-        except Permanent:
-            return False
+                return await self.compact(run, step, agents.agent(step.of), view=agents.view)
 
     async def _recall(self, run: Run, step: RecallLessons) -> Outcome:
-        rehearsed = self._rehearses(run, Phase.GOALS)
+        rehearsed = (await self._agents(run)).rehearses(Phase.GOALS)
         recalled, around, (followed, note) = await asyncio.gather(
             self.questions.recall(run, step.query, rehearsed=rehearsed),
             self._look_around(run, step, rehearsed=rehearsed),
@@ -163,56 +150,49 @@ class StepRunner:
     async def _follow(self, run: Run, step: RecallLessons) -> tuple[str, str]:
         return await self.gather_situation.followed(run, step.follows) if step.follows else ("", "")
 
-    def _agent(self, run: Run, subject: Phase | Task) -> Agent:
-        if isinstance(subject, Task):
-            return self.agents.assistant(subject.executor_id, team=run.execution.team_id)
-        agent_id = run.robot.phase_agent(subject)
-        agent = self.agents.find(agent_id, team=run.execution.team_id)
-        if agent is None:
-            raise Permanent(f"there is no agent {agent_id}: add {agent_id}.md to the folder of ROTA_AGENTS_DIR")
-        return agent
-
-    async def _ask_agent(self, run: Run, step: AskAgent) -> StepResult:
+    async def _ask_agent(self, run: Run, step: AskAgent, agents: RunAgents) -> StepResult:
         phase, texts = step.phase, await read_texts(self.blobs, wanted_texts(run, step.phase))
         if ready := plain_request.answer(run, phase, texts):
             return StepResult(ready)
-        agent = self._agent(run, phase)
+        agent, of_team = agents.agent(phase), agents.view.agents
         plans = phase in (Phase.GOALS, Phase.TASKS)
-        listed = await self.calls.toolset(run).tools.list(run.robot) if plans else ()
+        listed = await (await self.calls.toolset(run)).tools.list(run.robot) if plans else ()
         shown = permitted_to(run.robot, role_of(run), listed)
         tools = shown if phase is Phase.TASKS else ()
-        about = self.agents.about(assistants(run.robot), team=run.execution.team_id) if plans else {}
+        about = of_team.about(assistants(run.robot)) if plans else {}
         known = facts(run, phase, tools=tools)
-        form = schema_of(run, phase, texts) if self.agents.is_built_in(agent) else None
+        form = schema_of(run, phase, texts) if of_team.is_built_in(agent) else None
         own = phase is Phase.DELIVERY and run.robot.robot_config.delivery.result_schema is not None
         mark = phase_frame(run, phase).mark
 
         async def ask(candidate: Candidate) -> StepResult:
             model, connector = candidate.model, candidate.connector
             messages = for_phase(run, phase, agent, agent.id, texts, shown, about=about, model=connector.model)
-            media = await self._with_media(run, messages, connector, agent, phase)
+            media = await self._with_media(agents, messages, connector, agent, phase)
             prompt = Prompt(
                 media.messages, connector, agent.timeout, step.step_id, agent.options, known, schema=form, own_form=own
             )
             asked = await InWindow(run, step, model, connector, self.hooks).ask(prompt, mark=mark)
             if not isinstance(asked, tuple):
                 return StepResult(asked)
-            return await self._interpret(run, step, in_context(*asked), tools, media.left_out)
+            return await self._interpret(agents, step, in_context(*asked), tools, media.left_out)
 
-        return await self._asked(run, step, agent, ask)
+        return await agents.ask(step, agent, ask)
 
-    async def _run_turn(self, run: Run, step: Asking) -> StepResult:
-        turn = AgentTurn(run, step, agent := self._agent(run, subject_of(step)))
-        return await self._asked(run, step, agent, partial(self._ask_turn, run, step, turn))
+    async def _run_turn(self, run: Run, step: Asking, agents: RunAgents) -> StepResult:
+        turn = AgentTurn(run, step, agent := agents.agent(subject_of(step)))
+        return await agents.ask(step, agent, partial(self._ask_turn, run, step, turn, agents))
 
-    async def _ask_turn(self, run: Run, step: Asking, turn: AgentTurn, candidate: Candidate) -> StepResult:
+    async def _ask_turn(
+        self, run: Run, step: Asking, turn: AgentTurn, agents: RunAgents, candidate: Candidate
+    ) -> StepResult:
         seconds_left = turn.seconds_left - candidate.waited
         if turn.task is not None and seconds_left <= 0:
             return StepResult(TimedOut(turn.task.id, turn.budget))
         agent, connector = turn.agent, candidate.connector
         within = InWindow(run, step, candidate.model, connector, self.hooks)
         without = turn.closing or is_last_attempt(run)
-        mine = within.tools(() if without else await tools_for(self.calls.toolset(run).tools, run, step, agent))
+        mine = within.tools(() if without else await tools_for((await self.calls.toolset(run)).tools, run, step, agent))
         tools = [*mine, ASK_PERSON] if turn.may_ask else mine
         build = partial(turn.messages, in_text=within.in_text(tools), model=connector.model)
         wanted = wanted_texts(run, subject_of(step))
@@ -220,7 +200,7 @@ class StepRunner:
         if full := within.overflow(messages, tools):
             return StepResult(full)
         messages = build(await read_texts(self.blobs, wanted)) if wanted else messages
-        media = await self._with_media(run, messages, connector, agent, *turn.frame)
+        media = await self._with_media(agents, messages, connector, agent, *turn.frame)
         seconds, known = min(agent.timeout, seconds_left), turn.facts(mine)
         prompt = Prompt(media.messages, connector, seconds, step.step_id, agent.options, known, tools)
         secrets, mark = self.known_secrets(run.execution.team_id), frame_of(run.id, *turn.frame).mark
@@ -233,30 +213,25 @@ class StepRunner:
             if not isinstance(asked, tuple):
                 return StepResult(asked)
             reply = in_context(*asked, tools, fields=turn.fields)
-            result = await self._interpret(run, step, reply, tools, media.left_out)
+            result = await self._interpret(agents, step, reply, tools, media.left_out)
             if stream.begun and isinstance(result.outcome, TaskAnswered):
                 await stream.end(await self.blobs.read(result.outcome.output))
             return result
 
-    async def _asked(self, run: Run, step: Asking, agent: Agent, ask: Ask[StepResult]) -> StepResult:
-        """The result of the first candidate that answers, with a note if that isn't the usual one."""
-        wanted, why = self._wanted(run, agent, subject_of(step), step)
-        mode = run.execution.executor_mode
-        result, fallback = await self.models.ask(ask, mode, wanted, payer=payer_of(run, agent.id))
-        return replace(result, problems=[*result.problems, *why, *fallback])
-
     async def _with_media(
-        self, run: Run, messages: list[Message], connector: Connector, agent: Agent, *step: str | Phase
+        self, agents: RunAgents, messages: list[Message], connector: Connector, agent: Agent, *step: str | Phase
     ) -> Shown:
         """With what people have sent. A planner that can't see it may go on, because those who do the tasks are asked
         again."""
 
+        run = agents.run
+
         def elsewhere(capability: str) -> bool:
-            return step[0] != "task" or any(self._can(run, name, capability) for name in assistants(run.robot))
+            return step[0] != "task" or any(agents.can(name, capability) for name in assistants(run.robot))
 
         def used(capability: str) -> str:
             name = describer(agent.uses, capability)
-            return name if name and self._can(run, name, capability) else ""
+            return name if name and agents.can(name, capability) else ""
 
         viewer = Viewer(
             connector=connector,
@@ -270,31 +245,25 @@ class StepRunner:
         )
         return await self.show_media(messages, viewer)
 
-    def _can(self, run: Run, name: str, capability: str) -> bool:
-        """An assistant that can't be asked at all can't do it either."""
-        try:
-            return self._connector(run, self.agents.assistant(name, team=run.execution.team_id), None).can(capability)
-        except Permanent:
-            return False
-
     async def _interpret(
-        self, run: Run, step: Asking, reply: ModelReply, tools: Sequence[Tool], left_out: Sequence[str]
+        self, agents: RunAgents, step: Asking, reply: ModelReply, tools: Sequence[Tool], left_out: Sequence[str]
     ) -> StepResult:
+        run = agents.run
         texts = LargeTexts(owner_of(run))
         outcome = interpret(run, step, reply, tools, texts)
         for text in texts.large:
             await keep_output(self.blobs, run, text, inline_limit=0)
         kept = await keep_reply(self.blobs, run, reply.model_dump_json())
-        reached = reaching(run.robot, self._agent(run, subject_of(step)).uses)
-        problems = [*self.calls.toolset(run).tools.problems(reached), *left_out]
+        reached = reaching(run.robot, agents.agent(subject_of(step)).uses)
+        problems = [*(await self.calls.toolset(run)).tools.problems(reached), *left_out]
         return StepResult(outcome, kept, tools, problems, reply.call)
 
-    def _connector(self, run: Run, agent: Agent, subject: Subject, step: Asking | None = None) -> Connector:
-        wanted, _ = self._wanted(run, agent, subject, step)
-        return self.models.choose(run.execution.executor_mode, wanted, team=run.execution.team_id)
 
-    def _wanted(self, run: Run, agent: Agent, subject: Subject, step: Asking | None) -> tuple[str, Sequence[str]]:
-        """The name of its connector: as hooks have chosen, else as its file says, else by the rules for queries, with a
-        note. `subject` None: a task of this agent."""
-        named = (self.hooks.model(run, step) if self.hooks and step else "") or agent.connector
-        return (named, ()) if named else self.models.routed(run, subject)
+def _for_model(agents: RunAgents, step: Asking) -> Run:
+    """Without the lessons of canned answers, unless this step gets one, too: a run may have begun without a model, and
+    its agents may have different ones."""
+    run = agents.run
+    lessons = run.execution.recalled
+    if not any(lesson.rehearsed for lesson in lessons) or agents.rehearses(subject_of(step), step):
+        return run
+    return run.with_execution(recalled=[lesson for lesson in lessons if not lesson.rehearsed])

@@ -1,10 +1,10 @@
 """The tools of a robot: those of MCP servers and the built-in ones, as one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from executor.domain.conversation.chat import BUILT_IN, Tool
-from executor.tool_ports import ToolFailed, Tools
+from executor.tool_ports import OwnServers, ToolFailed, Tools
 from executor.tools.arguments import Arguments
 from executor.tools.registry import Call, Registry
 from rota_contracts.messages.conversation import ToolUse
@@ -19,6 +19,9 @@ class RobotTools:
     mcp: Tools
     registry: Registry
     recorded: bool = False
+
+    def with_own(self, servers: OwnServers) -> "RobotTools":
+        return replace(self, mcp=self.mcp.with_own(servers)) if servers else self
 
     async def list(self, robot: Robot) -> Sequence[Tool]:
         """By name."""

@@ -12,6 +12,7 @@ from trigger_gateway.adapters.hmac_links import HmacLinks
 from trigger_gateway.adapters.in_memory_attachments import InMemoryAttachmentRecords
 from trigger_gateway.adapters.in_memory_audit import InMemoryAuditLog
 from trigger_gateway.adapters.in_memory_databases import InMemoryDatabases, InMemoryStreamLeases
+from trigger_gateway.adapters.in_memory_definitions import InMemoryDefinitionCopies, InMemoryDefinitionStore
 from trigger_gateway.adapters.in_memory_inbound_log import InMemoryInboundLog, InMemoryRateStore
 from trigger_gateway.adapters.in_memory_members import InMemoryMembers
 from trigger_gateway.adapters.in_memory_secrets import InMemorySecrets
@@ -39,6 +40,8 @@ def in_memory(
         robots=InMemoryRobots(),
         members=InMemoryMembers(),
         definitions=InMemoryDefinitions(),
+        definition_store=InMemoryDefinitionStore(),
+        definition_copies=InMemoryDefinitionCopies(),
         inbound=InMemoryInboundLog(),
         rates=InMemoryRateStore(),
         requests=InMemoryRequests(),

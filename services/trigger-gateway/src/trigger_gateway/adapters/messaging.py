@@ -4,6 +4,7 @@ from rota_common.bus.room import NatsUsage
 from rota_common.runtime.service import Service
 from trigger_gateway.adapters.nats_approvals import NatsApprovals, NatsNotices
 from trigger_gateway.adapters.nats_audit import NatsAuditFacts
+from trigger_gateway.adapters.nats_definition_copies import NatsDefinitionJudge
 from trigger_gateway.adapters.nats_definitions import NatsRobotEvents
 from trigger_gateway.adapters.nats_questions import NatsAgents, NatsExecutions, NatsSchedule
 from trigger_gateway.adapters.nats_team_events import NatsTeamEvents
@@ -25,5 +26,6 @@ def messaging(service: Service) -> Messaging:
         usage=NatsUsage(service.bus),
         audit_facts=NatsAuditFacts(service.bus, service.publish),
         approvals=NatsApprovals(service.ask),
+        judge=NatsDefinitionJudge(service.ask),
         notices=NatsNotices(service.publish),
     )

@@ -12,6 +12,7 @@ from trigger_gateway.adapters.hmac_links import HmacLinks
 from trigger_gateway.adapters.mongo_attachments import MongoAttachmentRecords
 from trigger_gateway.adapters.mongo_audit import MongoAuditLog
 from trigger_gateway.adapters.mongo_changes import MongoChanges
+from trigger_gateway.adapters.mongo_definitions import MongoDefinitions
 from trigger_gateway.adapters.mongo_inbound_log import MongoInboundLog
 from trigger_gateway.adapters.mongo_members import MongoMembers
 from trigger_gateway.adapters.mongo_rates import MongoRateStore
@@ -21,6 +22,7 @@ from trigger_gateway.adapters.mongo_secrets import MongoSecrets
 from trigger_gateway.adapters.mongo_sources import MongoSources
 from trigger_gateway.adapters.mongo_stream_leases import MongoStreamLeases
 from trigger_gateway.adapters.mongo_teams import MongoKeys, MongoTeams
+from trigger_gateway.adapters.nats_definition_copies import NatsDefinitionCopies
 from trigger_gateway.adapters.nats_definitions import NatsDefinitions
 from trigger_gateway.adapters.operator_secrets import OperatorFiles
 from trigger_gateway.adapters.secrets_key import load_key
@@ -45,10 +47,9 @@ def real(
     audit, members, teams = MongoAuditLog(mongo.database), MongoMembers(mongo.database), MongoTeams(mongo.database)
     files, secrets = MongoAttachmentRecords(mongo.database), MongoSecrets(mongo.database)
     leases = MongoStreamLeases(mongo.database, clock, lease=settings.reading_lease)
+    definitions, copies = MongoDefinitions(mongo.database), NatsDefinitionCopies(service.bus)
     stores = (robots, members, sources, keys, inbound, rates, requests, leases, files, audit, secrets, teams)
-    indexed: tuple[_Collection, ...] = stores
-    for collection in indexed:
-        service.on_start(collection.prepare)
+    _prepare(service, *stores, definitions)
     service.on_stop(inbound.close)
     service.on_stop(mongo.close)
     service.probe("mongo", mongo.ping)
@@ -59,6 +60,8 @@ def real(
         robots=robots,
         members=members,
         definitions=NatsDefinitions(service.bus),
+        definition_store=definitions,
+        definition_copies=copies,
         inbound=inbound,
         rates=rates,
         requests=requests,
@@ -73,6 +76,11 @@ def real(
         link_signer=HmacLinks(lambda: cipher.derived(LINKS)),
         team_documents=MongoTeamDocuments(mongo.database, TEAM_DOCUMENTS),
     )
+
+
+def _prepare(service: Service, *collections: _Collection) -> None:
+    for collection in collections:
+        service.on_start(collection.prepare)
 
 
 def _cipher(settings: Settings) -> AesGcmCipher:

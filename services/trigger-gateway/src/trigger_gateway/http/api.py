@@ -22,6 +22,7 @@ from trigger_gateway.http import (
     contracts,
     control,
     dead_letters,
+    definitions,
     deliveries,
     events,
     executions,
@@ -52,7 +53,7 @@ from trigger_gateway.use_cases import UseCases
 ROUTERS = (
     webhooks.router,
     *(teams.admin, teams.team_keys, secrets.router, secrets.admin, members.router),
-    *(sources.router, robots.router, files.router, lessons.router),
+    *(sources.router, robots.router, definitions.router, files.router, lessons.router),
     *(agents.router, agent_calls.router, calls.router, mcp.router, a2a.router),
     *(
         runs.router,

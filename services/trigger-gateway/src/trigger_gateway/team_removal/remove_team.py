@@ -14,6 +14,7 @@ from rota_common.stores.team_documents import TeamDocuments
 from rota_contracts.envelope import Event
 from rota_contracts.messages.team_facts import TeamRemovedV1
 from trigger_gateway.attachments.ports import AttachmentRecords, Attachments
+from trigger_gateway.definitions.ports import DefinitionCopies
 from trigger_gateway.problems import NotFound, StoredNotApplied
 from trigger_gateway.robots.ports import Definitions, RobotRecords
 from trigger_gateway.robots.save_robot import SaveRobot
@@ -87,6 +88,7 @@ class ClearTeam:
     robots: RobotRecords
     save_robot: SaveRobot
     definitions: Definitions
+    own_definitions: DefinitionCopies
     files: Attachments
     records: AttachmentRecords
     documents: TeamDocuments
@@ -102,6 +104,7 @@ class ClearTeam:
                 await self.files.delete(team, file_id)
                 await self.records.release(file_id)
         await self.definitions.remove_team(team)
+        await self.own_definitions.remove_team(team)
         await self.documents.remove(team)
 
     async def _delete(self, team: str, member: str) -> None:

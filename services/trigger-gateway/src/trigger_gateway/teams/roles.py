@@ -32,6 +32,7 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
         ),
         *("list_files", "read_file", "list_lessons", "list_approvals", "read_approval"),
         *("list_agents", "list_providers", "list_calls"),
+        *("list_definitions", "read_definition", "list_revisions", "read_definitions_seen", "read_canary"),
         *("read_agent_card", "mcp"),  # a tool of it needs the role of its route
         "list_secrets",  # their names
     ),
@@ -55,6 +56,8 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
         *("enable_target", "disable_target", "suppress", "unsuppress"),
         *("put_entry", "put_entries", "remove_entry", "remove_collection", "read_audit"),
         *("forget_lesson", "forget_lessons"),
+        *("apply_definitions", "delete_definition", "roll_back_definition"),
+        *("change_canary", "promote_canary", "abort_canary"),
     ),
     Role.OWNER: ("create_key", "delete_key"),
 }

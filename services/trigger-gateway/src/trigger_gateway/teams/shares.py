@@ -51,6 +51,7 @@ class Shares:
     """The shares of each team. `streams` and `calls` of agents are those that are open at one replica."""
 
     robots: Share
+    definitions: Share
     members: Share
     sources: Share
     databases: Share

@@ -1,0 +1,228 @@
+"""A team's agents, connectors and MCP servers at one state of its definitions: the platform's, and its own."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from pydantic import ValidationError
+
+from executor.agents import connectors as connector_files
+from executor.agents import prompt_files
+from executor.agents.connectors import Connector, Connectors, TeamConnectors
+from executor.agents.model_parameters import wrong_parameters
+from executor.agents.prompt_files import Agent, Agents, TeamAgents
+from executor.definition_port import Definitions, NoDefinitions
+from executor.tool_ports import OwnServers
+from rota_common.errors import Permanent, Transient
+from rota_common.runtime.logs import logger
+from rota_contracts.definitions.agent import AgentDefinition
+from rota_contracts.definitions.connector import ConnectorDefinition
+from rota_contracts.definitions.definition import Definition, DefinitionKind, DefinitionSet, entry
+
+LIMIT = 32_000_000
+"""Bytes of all views in memory."""
+
+PER_BYTE, BASE = 4, 2_000
+"""Bytes in memory for each of a definition's, and for a definition besides."""
+
+READ_AT_ONCE = 20
+"""Definitions of one set."""
+
+_log = logger(service="executor")
+
+
+@dataclass(frozen=True)
+class TeamView:
+    """`rev`: of the team's set, 0 = none of its own. `unreadable`: `<kind>/<id>` → why; they are as if they weren't
+    there."""
+
+    team: str
+    rev: int
+    agents: TeamAgents
+    connectors: TeamConnectors
+    servers: OwnServers = field(default_factory=dict)
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+
+    def missing(self, agent_id: str) -> str:
+        """Why there is no such agent, and what to do."""
+        name = entry(DefinitionKind.AGENT, agent_id)
+        if name in self.unreadable:
+            return f"agent {agent_id} can't be used, because its definition can't be read here: {self.unreadable[name]}"
+        return f"there is no agent {agent_id}: `rota agents list` shows those that there are"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TeamViews:
+    """Views by team and number of the set; one of a team without definitions takes nothing to make."""
+
+    agents: Agents = field(default_factory=Agents)
+    connectors: Connectors
+    definitions: Definitions = field(default_factory=NoDefinitions)
+    limit: int = LIMIT
+    _kept: "ViewMemory" = field(init=False)
+    _reading: dict[tuple[str, int], asyncio.Task[TeamView]] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_kept", ViewMemory(self.limit))
+
+    async def begin(self, team: str, execution_id: str) -> int:
+        """The number of the set that a new run begins with: the current one, or a canary."""
+        return (await self._current(team)).rev_of(execution_id)
+
+    @property
+    def sequence(self) -> int:
+        """The sequence number of the bucket up to which current sets are known here; 0: they aren't followed now."""
+        return self.definitions.sequence
+
+    async def of(self, team: str, rev: int | None = None) -> TeamView:
+        """At this set, or at the current one. Raises Permanent for a set that isn't kept any more, Transient while
+        definitions can't be read."""
+        rev = (await self._current(team)).rev if rev is None else rev
+        if rev == 0:
+            return TeamView(team, 0, self.agents.of(team), self.connectors.of(team))
+        if (kept := self._kept.get(team, rev)) is not None:
+            return kept
+        key = team, rev
+        reading = self._reading.get(key)
+        if reading is None:
+            reading = self._reading[key] = asyncio.create_task(self._read(team, rev))
+            reading.add_done_callback(lambda done: self._forget(key, done))
+        return await asyncio.shield(reading)
+
+    def _forget(self, key: tuple[str, int], done: asyncio.Task[TeamView]) -> None:
+        self._reading.pop(key, None)
+        if not done.cancelled():
+            done.exception()  # raised to those who wait
+
+    async def _read(self, team: str, rev: int) -> TeamView:
+        found = await self._set(team, rev)
+        view, size = self._made(found, await self._definitions(found))
+        self._kept.put(view, size)
+        return view
+
+    async def _set(self, team: str, rev: int) -> DefinitionSet:
+        """A copy of the bucket may be behind the one that was read before."""
+        with _readable(f"the set {rev} of team {team}"):
+            found = await self.definitions.at(team, rev)
+        if found is not None:
+            return found
+        current = await self._current(team)
+        if current.rev == rev:
+            return current
+        which = f"the definitions of team {team} as of revision {rev}"
+        if current.rev < rev:
+            raise Transient(f"{which} can't be read yet")
+        raise Permanent(f"{which} aren't kept any more: what needs them must be started anew")
+
+    async def _current(self, team: str) -> DefinitionSet:
+        with _readable(f"the current set of team {team}"):
+            return await self.definitions.current(team)
+
+    async def _definitions(self, of: DefinitionSet) -> Sequence[tuple[str, Definition | str]]:
+        """Each by its name; or why it can't be read."""
+        names, read = [*of.entries], list[tuple[str, Definition | str]]()
+        for start in range(0, len(names), READ_AT_ONCE):
+            some = names[start : start + READ_AT_ONCE]
+            read += zip(some, await asyncio.gather(*(self._one(of, name) for name in some)), strict=True)
+        return read
+
+    async def _one(self, of: DefinitionSet, name: str) -> Definition | str:
+        kind, _, definition_id = name.partition("/")
+        if kind not in [*DefinitionKind]:
+            return "this version knows no such kind"
+        try:
+            one = await self.definitions.one(of.team_id, DefinitionKind(kind), definition_id, of.entries[name])
+        except ValidationError as error:
+            return in_words(error)
+        if one is None:
+            raise Transient(f"definition {name} of team {of.team_id} can't be read yet")
+        return one
+
+    def _made(self, of: DefinitionSet, read: Sequence[tuple[str, Definition | str]]) -> tuple[TeamView, int]:
+        team, size = of.team_id, BASE
+        agents, connectors, unreadable = dict[str, Agent](), dict[str, Connector](), dict[str, str]()
+        servers = dict[str, Definition]()
+        for name, one in read:
+            if isinstance(one, str):
+                unreadable[name] = one
+                continue
+            size += BASE + PER_BYTE * len(one.model_dump_json())
+            try:
+                made = made_of(one)
+            except ValueError as error:
+                unreadable[name] = in_words(error)
+                continue
+            if isinstance(made, Agent):
+                agents[one.id] = made
+            elif isinstance(made, Connector):
+                connectors[one.id] = made
+            else:
+                servers[one.id] = one
+        if unreadable:
+            _log.warning("definitions can't be read", team_id=team, rev=of.rev, unreadable=unreadable)
+        mine = self.agents.of(team, agents), self.connectors.of(team, connectors)
+        return TeamView(team, of.rev, *mine, servers, unreadable), size
+
+
+def made_of(one: Definition) -> Agent | Connector | None:
+    """What a definition stands for; None for an MCP server. Raises ValueError, with what is expected."""
+    spec = one.read_spec()
+    match spec:
+        case AgentDefinition():
+            if wrong := wrong_parameters(spec.options):
+                raise ValueError(f"options: {wrong}")
+            return prompt_files.of_definition(one.id, spec, teams=frozenset({one.team_id}))
+        case ConnectorDefinition():
+            if wrong := wrong_parameters(spec.options.parameters):
+                raise ValueError(f"options.parameters: {wrong}")
+            return connector_files.of_definition(one.id, spec, team=one.team_id)
+    return None
+
+
+def in_words(error: ValueError) -> str:
+    """The first mistake; what was written isn't shown."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors(include_input=False, include_url=False)[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}".removeprefix(": ")
+
+
+@contextmanager
+def _readable(what: str) -> Iterator[None]:
+    try:
+        yield
+    except ValidationError as error:
+        raise Transient(f"{what} can't be read by this version: {in_words(error)}") from error
+
+
+class ViewMemory:
+    """Views within `limit` bytes. The team that holds the most makes room, with what it hasn't used for the longest
+    time: no team's views push out those of a team that holds less."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._teams: dict[str, OrderedDict[int, tuple[TeamView, int]]] = {}
+        self._held: dict[str, int] = {}
+
+    def get(self, team: str, rev: int) -> TeamView | None:
+        views = self._teams.get(team)
+        if views is None or rev not in views:
+            return None
+        views.move_to_end(rev)
+        return views[rev][0]
+
+    def put(self, view: TeamView, size: int) -> None:
+        if size > self._limit or self.get(view.team, view.rev) is not None:
+            return
+        self._teams.setdefault(view.team, OrderedDict())[view.rev] = view, size
+        self._held[view.team] = self._held.get(view.team, 0) + size
+        while sum(self._held.values()) > self._limit:
+            self._drop_oldest(max(self._held, key=lambda team: self._held[team]))
+
+    def _drop_oldest(self, team: str) -> None:
+        views = self._teams[team]
+        self._held[team] -= views.popitem(last=False)[1][1]
+        if not views:
+            del self._teams[team], self._held[team]

@@ -1,0 +1,14 @@
+"""Counts of how runs have ended, by the set of definitions that they began with."""
+
+from dataclasses import dataclass
+
+from executor.ports import RunQueries
+from rota_contracts.messages.definition import CountRuns, RunCounts
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountRunsOfSets:
+    runs: RunQueries
+
+    async def __call__(self, request: CountRuns) -> RunCounts:
+        return await self.runs.count(request)

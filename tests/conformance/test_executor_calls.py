@@ -87,6 +87,18 @@ async def test_of_many_answers_at_once_all_get_the_same(calls: Calls) -> None:
     assert len({answer.content for answer in kept}) == 1
 
 
+async def test_what_came_in_the_course_of_a_call_is_kept_once_and_outlives_its_claim(calls: Calls) -> None:  # EX-98
+    await claimed(calls, "first")
+    assert await calls.kept("c1", "create-0") is None
+    kept = await asyncio.gather(*(calls.keep("c1", "create-0", f"${n}", team="acme") for n in "abcde"))
+    assert len({*kept}) == 1
+    await calls.release("c1", owner="first")
+    assert await claimed(calls, "second") is True
+    assert await calls.kept("c1", "create-0") == kept[0]
+    assert await calls.keep("c1", "next-0", "", team="acme") == await calls.kept("c1", "next-0") == ""
+    assert await calls.kept("c2", "create-0") is None
+
+
 def a_call(call_id: str, chat_id: str = "$chat", team: str = "acme", member: str = ALL) -> CallAgent:
     of = {"call_id": call_id, "team_id": team, "member_id": member, "assistant_id": "$keeper", "chat_id": chat_id}
     return CallAgent.model_validate(of | {"messages": [Message(content="Go.")]})

@@ -1,16 +1,25 @@
 """The whole executor on adapters and a bus in memory: what it consumes, publishes and answers."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from services.executor.tests.fixtures import EQUIPPED
 from services.executor.tests.harness import LOOKUP, calls
 
-from executor.adapters.in_memory import InMemoryRobots, ScriptedModel, ScriptedPages, ScriptedTools, in_memory
+from executor.adapters.in_memory import (
+    InMemoryRobots,
+    ScriptedModel,
+    ScriptedPages,
+    ScriptedProcesses,
+    ScriptedTools,
+    in_memory,
+)
 from executor.app import build
 from executor.file_ports import Page
 from executor.ports import Adapters
@@ -35,6 +44,7 @@ from rota_contracts.messages.execution import (
 from rota_contracts.messages.executor_capacity import CheckSlots
 from rota_contracts.messages.learning import LearningCompletedV1
 from rota_contracts.messages.memory import Recall, RecallReply
+from rota_contracts.messages.process import ProcessCall
 from rota_contracts.messages.provider import Capability, ListAgents, ListProviders, ProviderList
 from rota_contracts.messages.replay import ReplayExecution
 from rota_contracts.messages.robot_check import CheckRobot
@@ -304,6 +314,28 @@ async def test_a_search_before_a_task_is_made_once_and_replays_the_same(tmp_path
     ]
     assert (done.results[0].output, done.usage.calls) == (Text(inline="It costs 9."), 0)
     assert (replayed.same, replayed.difference) == (True, "")
+
+
+async def test_an_assistants_hook_calls_an_agent_and_changes_its_answer(tmp_path: Path) -> None:  # EX-87 EX-98
+    (tmp_path / "experts.writer.md").write_text("---\nteams: ['*']\nhooks: {next: crm.check}\n---\nWrite.")
+    (tmp_path / "experts.judge.md").write_text("---\nteams: ['*']\n---\nJudge.")
+    call = {"agent_id": "experts.judge", "messages": [{"content": "Is it good?"}]}
+
+    async def check(name: str, call_of: ProcessCall) -> str:
+        given: Any = call_of.args[0]
+        results = given["results"]
+        return json.dumps({"content": f"9, {results[0]['content']}"} if results else {"call": call})
+
+    plan = '{"tasks": [{"description": "Look", "executor_id": "experts.writer"}]}'
+    model = ScriptedModel('{"content": "Score it"}', plan, "9", "well judged", "# Done")
+    adapters = in_memory(EQUIPPED, rehearsal=model, processes=ScriptedProcesses(answer=check))
+    async with executor(adapters, agents=tmp_path) as bus:
+        await request(bus)
+        await bus.settled()
+        done = await execution(bus)
+    assert done is not None
+    output = done.results[0].output
+    assert (output and output.inline) == "9, well judged"
 
 
 async def test_the_owners_rules_are_checked_for_each_result() -> None:  # VA-01

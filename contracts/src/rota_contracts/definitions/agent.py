@@ -2,12 +2,13 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S
 from rota_contracts.messages.provider import Capability, ConnectorOptions, Mode
 from rota_contracts.model import Part
 from rota_contracts.robots.autonomy import Autonomy
+from rota_contracts.robots.hooks import HookProcess
 
 MAX_ITERATIONS = 100
 LONGEST_S = 3_600
@@ -32,6 +33,19 @@ class McpServerUse(Part):
 
 class McpServersUse(Part):
     servers: tuple[McpServerUse, ...] = ()
+
+
+HookByName = Annotated[
+    HookProcess, BeforeValidator(lambda given: {"process": given} if isinstance(given, str) else given)
+]
+"""A process by its name alone, or with how it is asked."""
+
+
+class AgentHooks(Part):
+    """Processes of the team: `create` is asked before the agent's model, `next` after its answer."""
+
+    create: HookByName | None = None
+    next: HookByName | None = None
 
 
 class AgentDefinition(Part):
@@ -61,6 +75,11 @@ class AgentDefinition(Part):
         default=None, description="{servers: [{server_id: …, tools: […]}]}, where tools may be left out for all"
     )
     uses: dict[Service, Text] = Field(default={}, description="a mapping of services to those who do them")
+    hooks: AgentHooks = Field(
+        default=AgentHooks(),
+        description="a mapping of create and next to processes of its teams (letters, digits, _, - and dots), each by "
+        "its name, or {process: …, timeout: at most 60s, on_failure: cancel or continue}",
+    )
     autonomy: Autonomy | None = Field(default=None, description=f"one of {', '.join(Autonomy)}")
     calls: Literal["parallel", "serial"] = Field(default="parallel", description="one of parallel, serial")
     modes: tuple[Mode, ...] = Field(default=(), description=f"a list of {', '.join(Mode)}")

@@ -11,6 +11,8 @@ from rota_contracts.model import Instant, Json, Name, Part, Payload
 DEFAULT_TIMEOUT_S = 600
 LONGEST_S = 3600
 CALLS_LISTED = 1000
+CALLERS = 3
+"""Agents that may have led to a call, one by the other."""
 
 
 class CallAgent(Part):
@@ -30,10 +32,30 @@ class CallAgent(Part):
     chat_id: str | None = Field(default=None, description="the conversation that it belongs to")
     streamed: bool = Field(default=False, description="pieces of the answer are published while it is written")
     form: dict[str, Json] | None = Field(default=None, description="the answer's, as a JSON Schema, if it has one")
+    callers: list[str] = Field(
+        default=[], max_length=CALLERS, description="the agents that led to this call, by hooks or by `uses`"
+    )
+
+
+class Completion(Part):
+    """A model's answer, before a hook: `response` is the JSON in its text."""
+
+    content: str = ""
+    response: Json = None
+
+
+class AfterHook(Part):
+    """What an agent's hook `next` made of its answer. `completion`: the model's own; `next`: the hook's `data`;
+    `notes`: on hooks that failed and were passed over."""
+
+    completion: Completion = Completion()
+    next: Json = None
+    notes: list[str] = []
 
 
 class AgentReply(Part):
-    """The agent's reply. `response` is the JSON found in `content`, if any; `error` is empty on success."""
+    """The agent's reply. `response` is the JSON found in `content`, if any; `error` is empty on success. `hooked`: of
+    an agent with a hook `next`."""
 
     agent_id: str
     content: str = ""
@@ -42,6 +64,11 @@ class AgentReply(Part):
     model: str = ""
     call: ModelCall | None = Field(default=None, description="what the model's call took")
     rehearsed: bool = Field(default=False, description="a canned answer: no model was asked")
+    hooked: AfterHook | None = None
+
+    def whole_response(self) -> Json:
+        """The response for callers outside: with what hooks made of it, if there is one to do so."""
+        return self.response if self.hooked is None else self.hooked.model_dump(mode="json")
 
 
 class CallUnderWay(Part):

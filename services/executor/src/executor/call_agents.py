@@ -2,14 +2,16 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 
 from executor.agents.connectors import REHEARSAL, Connector
+from executor.agents.prompt_files import Agent
 from executor.agents.team_view import TeamView
 from executor.call_context import facts_of, may_call, mode_of, payer_of_call, system_of
+from executor.call_with_hooks import call_with_hooks, hooks_of_call
 from executor.domain.answers.forms import echoes, in_form, without_echoes
 from executor.domain.answers.understand import understand
 from executor.domain.conversation.chat import ModelReply
@@ -23,6 +25,7 @@ from executor.spending.budget_port import AtCeiling
 from executor.steps.answer_stream import AnswerStream
 from executor.steps.in_window import ask_within
 from executor.steps.models import Candidate, Models
+from executor.steps.own_hooks import HookMeans
 from executor.steps.redacted_calls import KnownValues
 from rota_common.bus.rpc import STILL_WORKING_S, StillWorking
 from rota_common.clock import Clock
@@ -30,7 +33,7 @@ from rota_common.errors import Permanent, Transient
 from rota_common.json_text import extract_json
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.agent import AgentReply, AnswerPieceV1, CallAgent
-from rota_contracts.messages.trigger import ExecutorMode
+from rota_contracts.messages.trigger import ExecutorMode, Message
 from rota_contracts.robots.robot import Robot
 
 POLL_S = 0.3
@@ -84,6 +87,7 @@ class CallAgents:
     patience: float = STILL_WORKING_S
     observe_piece: ObservePiece = not_observed
     known_secrets: KnownValues = lambda team: ()
+    hooks: HookMeans | None = None
     _under_way: dict[str, asyncio.Task[AgentReply]] = field(init=False, default_factory=dict)
 
     async def __call__(self, request: CallAgent) -> AgentReply:
@@ -193,13 +197,30 @@ class CallAgents:
         """The answer, and the JSON in it without what it copied of its form's example."""
         robot = run.robot if run else await self.find_robot(request.team_id, request.member_id)
         agent_id = request.assistant_id
+        by_hook = bool(request.callers)
         view = await self.models.views.of(request.team_id, run.definitions_rev if run else None)
-        if robot is not None and not (may_call(robot, agent_id) or view.agents.serves(robot, agent_id)):
+        if robot is not None and not (by_hook or may_call(robot, agent_id) or view.agents.serves(robot, agent_id)):
             raise Permanent(f"robot {robot.member_id} doesn't have agent {agent_id}: name it among its agents")
         if (agent := view.agents.find(agent_id)) is None:
             raise Permanent(view.missing(agent_id))
         self.models.check_offered(agent, request.model or "", view=view)
         messages = [system_of(request, agent, robot, run), *request.messages]
+        answer = partial(self._answer, view, run, robot)
+        if self.hooks is not None and agent.hooks and mode_of(run, robot) is ExecutorMode.STANDARD:
+            hooks = hooks_of_call(self.hooks, request, agent, view=view, ask_agent=self._stored_reply)
+            return await call_with_hooks(hooks, request, messages, answer=answer)
+        return await answer(request, agent, messages)
+
+    async def _answer(
+        self,
+        view: TeamView,
+        run: Run | None,
+        robot: Robot | None,
+        request: CallAgent,
+        agent: Agent,
+        messages: Sequence[Message],
+    ) -> AgentReply:
+        agent_id = request.assistant_id
         known = facts_of(request, run) if run else {"words": request.messages[-1].text()}
         form = request.form if view.agents.is_built_in(agent) else None
 

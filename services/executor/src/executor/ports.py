@@ -235,6 +235,13 @@ class Calls(Protocol):
         """Store the reply and return it; if there is one already, return that."""
         ...
 
+    async def keep(self, call_id: str, name: str, text: str, *, team: str) -> str:
+        """Keep what came in the course of a call or of a run's turn, under this name, and return it; if there is
+        something already, return that. It stays as long as replies do."""
+        ...
+
+    async def kept(self, call_id: str, name: str) -> str | None: ...
+
     async def under_way(self, team: str, *, chat_id: str | None = None) -> Sequence[CallUnderWay]:
         """The calls with a claim that is alive, of those that the team is to see; the newest first, CALLS_LISTED at
         most."""

@@ -54,12 +54,15 @@ from executor.steps.hooked_steps import HookedSteps
 from executor.steps.merge_goals import MergeGoals
 from executor.steps.models import Models
 from executor.steps.notify_hooks import NotifyHooks
+from executor.steps.own_hooks import HookMeans
 from executor.steps.questions import Questions
 from executor.steps.redacted_calls import RedactedProcesses, RedactedTools
 from executor.steps.search_first import SearchFirst
 from executor.steps.show_media import ShowMedia
 from executor.steps.step_runner import StepRunner
 from executor.steps.team_keys import TeamKeys
+from executor.steps.turn_hooks import HooksOfTurns
+from executor.steps.used_agents import reply_of
 from executor.tools.files import FileTools
 from executor.tools.registry import Registry
 from executor.tools.robot_tools import RobotTools
@@ -148,6 +151,8 @@ class UseCases:
         )
         built_in = _built_in(adapters, settings, service)
         tools = RedactedTools(RobotTools(mcp=adapters.tools, registry=built_in), adapters.known_secrets)
+        processes = RedactedProcesses(adapters.processes, adapters.known_secrets)
+        own_hooks = HookMeans(processes=processes, calls=adapters.calls, models=models)
         call_agents = CallAgents(
             calls=adapters.calls,
             runs=runs,
@@ -157,11 +162,12 @@ class UseCases:
             find_robot=adapters.robots.known,
             observe_piece=partial(publish.observe, ANSWER_PIECE),
             known_secrets=adapters.known_secrets,
+            hooks=own_hooks,
         )
         calls = CallRunner(
             blobs=adapters.blobs,
             views=views,
-            real=Toolset(tools, RedactedProcesses(adapters.processes, adapters.known_secrets)),
+            real=Toolset(tools, processes),
             recording=Toolset(
                 RobotTools(mcp=adapters.recording_tools, registry=built_in, recorded=True),
                 adapters.recording_processes,
@@ -181,6 +187,7 @@ class UseCases:
             known_secrets=adapters.known_secrets,
             calls=calls,
             hooks=HookedPrompts(chain=chain, models=models, blobs=adapters.blobs),
+            own_hooks=HooksOfTurns(means=own_hooks, ask_agent=partial(reply_of, call_agents)),
         )
         search_first = SearchFirst(
             run_step=HookedSteps(run_step=run_step, chain=chain, notify=notify_hooks),

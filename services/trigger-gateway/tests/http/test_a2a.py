@@ -65,6 +65,7 @@ async def test_an_agent_answers_with_a_message_in_its_conversation(acme: Gateway
     async with client(acme, KEEPER) as keeper:
         response = await sent(keeper, message("Classify this.", context_id="c1", message_id="m1"))
         again = await sent(keeper, message("Classify this.", context_id="c1", message_id="m1"))
+        hooked = await sent(keeper, message("With a hook."))
         with pytest.raises(Exception, match="agent yao.keeper has no answer: the model says no"):
             await sent(keeper, message("Please fail."))
         with pytest.raises(TaskNotFoundError):
@@ -72,6 +73,7 @@ async def test_an_agent_answers_with_a_message_in_its_conversation(acme: Gateway
     answer = response.message
     assert [answer.parts[0].text, answer.context_id, answer.role] == ['{"kind": "bill"}', "c1", Role.ROLE_AGENT]
     assert dict(answer.parts[1].data.struct_value) == {"kind": "bill"}
+    assert dict(hooked.message.parts[1].data.struct_value)["next"] == {"sure": True}
     assert again == response
     assert [(each.chat_id, each.messages[0].text()) for each in calls[:2]] == [("c1", "Classify this.")] * 2
     assert calls[0].call_id == calls[1].call_id, "a repeat is the same call"

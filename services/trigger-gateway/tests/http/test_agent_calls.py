@@ -9,7 +9,7 @@ from typing import Any
 
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import ANSWER_PIECE, CALL_AGENT, agent_subject
-from rota_contracts.messages.agent import AgentReply, AnswerPieceV1, CallAgent
+from rota_contracts.messages.agent import AfterHook, AgentReply, AnswerPieceV1, CallAgent, Completion
 from rota_contracts.messages.process import ERROR, ERROR_CODE
 from rota_contracts.model import ALL
 
@@ -26,6 +26,7 @@ class Agents:
     made: Gateway
     pieces: tuple[tuple[str, int, str], ...] = ()
     error: str = ""
+    hooked: AfterHook | None = None
     go: asyncio.Event = field(default_factory=asyncio.Event)
     calls: list[CallAgent] = field(default_factory=list)
 
@@ -37,7 +38,8 @@ class Agents:
         await self.go.wait()
         if self.error:
             return AgentReply(agent_id=call.assistant_id, error=self.error)
-        return AgentReply(agent_id=call.assistant_id, content='{"kind": "bill"}', response={"kind": "bill"})
+        found: Any = {"content": '{"kind": "bill"}', "response": {"kind": "bill"}}
+        return AgentReply(agent_id=call.assistant_id, hooked=self.hooked, **found)
 
 
 @asynccontextmanager
@@ -63,11 +65,20 @@ async def test_a_call_has_the_parameters_and_the_result_of_the_specification() -
         }
         await play.made.call("POST", CLASSIFY, json=HELLO | {"member_id": "leader"})
         [first, second] = play.calls
-        asked = first.model_dump(exclude={"call_id", "messages", "form", "execution_id", "streamed"})
+        asked = first.model_dump(exclude={"call_id", "messages", "form", "execution_id", "streamed", "callers"})
         del more["skip"]
         assert asked == given | more | {"team_id": "acme", "member_id": ALL, "assistant_id": "yao.keeper.classify"}
         assert (second.member_id, second.timeout, second.model) == ("leader", 600, None)
         assert second.chat_id, "one is made where none is given"
+
+
+async def test_the_response_holds_what_a_hook_after_the_model_returned() -> None:  # EX-98 CL-28
+    async with agents() as play:
+        play.hooked = AfterHook(completion=Completion(content="a bill"), next={"sure": True})
+        answer = (await play.made.call("POST", CLASSIFY, json=HELLO)).json()
+        completion = {"content": "a bill", "response": None}
+        assert answer["response"] == {"completion": completion, "next": {"sure": True}, "notes": []}
+        assert (answer["content"], "hooked" in answer) == ('{"kind": "bill"}', False)
 
 
 async def test_a_teams_program_calls_over_nats_as_over_http() -> None:  # CL-28

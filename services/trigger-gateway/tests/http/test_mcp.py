@@ -10,7 +10,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from rota_contracts.catalog import ACTIVITY, CALL_AGENT, EXECUTION_FINISHED, LIST_AGENTS, READ_EXECUTION
 from rota_contracts.messages.activity import ActivityKind, ActivityV1
-from rota_contracts.messages.agent import AgentReply, CallAgent
+from rota_contracts.messages.agent import AfterHook, AgentReply, CallAgent
 from rota_contracts.messages.execution import ExecStatus, ExecutionFinishedV1, ExecutionReply, ReadExecution
 from rota_contracts.messages.provider import AgentCard, AgentList, ListAgents
 from rota_contracts.messages.trigger import TriggerType
@@ -38,7 +38,9 @@ def play_agents(made: Gateway) -> list[CallAgent]:
         calls.append(call)
         if "fail" in call.messages[0].text():
             return AgentReply(agent_id=call.assistant_id, error="the model says no")
-        return AgentReply(agent_id=call.assistant_id, content='{"kind": "bill"}', response={"kind": "bill"})
+        after = AfterHook(next={"sure": True}) if "hook" in call.messages[0].text() else None
+        found: Any = {"content": '{"kind": "bill"}', "response": {"kind": "bill"}}
+        return AgentReply(agent_id=call.assistant_id, hooked=after, **found)
 
     made.bus.answer(LIST_AGENTS, cards)
     made.bus.answer(CALL_AGENT, answer)
@@ -94,11 +96,13 @@ async def test_an_agent_is_asked(acme: Gateway, scheduler: Scheduler) -> None:
             "content": '{"kind": "bill"}',
             "response": {"kind": "bill"},
         }
+        hooked = await session.call_tool("ask_yao_keeper", {"message": "With a hook."})
+        assert (hooked.structuredContent or {})["response"]["next"] == {"sure": True}
         failed = await session.call_tool("ask_yao_keeper", {"message": "Please fail."})
         assert (failed.isError, text_of(failed)) == (True, "agent yao.keeper has no answer: the model says no")
         wrong = await session.call_tool("ask_yao_keeper", {"massage": "Hello?"})
         assert (wrong.isError, "message: Field required" in text_of(wrong)) == (True, True)
-    assert [(call.team_id, call.assistant_id) for call in calls] == [("acme", "yao.keeper")] * 2
+    assert [(call.team_id, call.assistant_id) for call in calls] == [("acme", "yao.keeper")] * 3
 
 
 async def test_a_robot_is_run_followed_and_cancelled(acme: Gateway, scheduler: Scheduler, executor: Executor) -> None:

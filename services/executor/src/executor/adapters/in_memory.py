@@ -69,6 +69,7 @@ class InMemoryCalls:
         self._answers: dict[str, AgentReply] = {}
         self._claims: dict[str, tuple[str, datetime]] = {}
         self._shown: dict[str, tuple[str, CallUnderWay]] = {}
+        self._kept: dict[tuple[str, str], str] = {}
         self.clock = clock
 
     async def claim(
@@ -97,6 +98,12 @@ class InMemoryCalls:
     async def remember(self, call_id: str, answer: AgentReply) -> AgentReply:
         self._shown.pop(call_id, None)
         return self._answers.setdefault(call_id, answer)
+
+    async def keep(self, call_id: str, name: str, text: str, *, team: str) -> str:
+        return self._kept.setdefault((call_id, name), text)
+
+    async def kept(self, call_id: str, name: str) -> str | None:
+        return self._kept.get((call_id, name))
 
     async def under_way(self, team: str, *, chat_id: str | None = None) -> Sequence[CallUnderWay]:
         found = [

@@ -1,6 +1,7 @@
 """Agent calls in MongoDB, for a week: `{_id: <call id>, team, owner, claim, until, at}`, and `answer` once there is.
 
-Until then a call that its team sees has `shown`: `{team, chat_id, agent_id, member_id, began_at}`.
+Until then a call that its team sees has `shown`: `{team, chat_id, agent_id, member_id, began_at}`. What came in its
+course is `{_id: <call id>/<name>, team, kept, at}`.
 """
 
 from collections.abc import Sequence
@@ -65,6 +66,21 @@ class MongoCalls:
             return_document=ReturnDocument.AFTER,
         )
         return AgentReply.model_validate(document["answer"])
+
+    async def keep(self, call_id: str, name: str, text: str, *, team: str) -> str:
+        first: Document = {"team": team, "kept": {"$literal": text}, "at": NOW}
+        absent = {"$eq": [{"$type": "$kept"}, "missing"]}
+        document = await self._calls.find_one_and_update(
+            {"_id": f"{call_id}/{name}"},
+            [{"$set": {field: {"$cond": [absent, value, f"${field}"]} for field, value in first.items()}}],
+            upsert=True,
+            return_document=ReturnDocument.AFTER,
+        )
+        return str(document["kept"])
+
+    async def kept(self, call_id: str, name: str) -> str | None:
+        document = await self._calls.find_one({"_id": f"{call_id}/{name}"}, {"kept": 1})
+        return None if document is None else str(document["kept"])
 
     async def under_way(self, team: str, *, chat_id: str | None = None) -> Sequence[CallUnderWay]:
         wanted = {**_alive(team), **({} if chat_id is None else {"shown.chat_id": chat_id})}

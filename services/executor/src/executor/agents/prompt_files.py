@@ -13,6 +13,7 @@ from executor.agents.operator_files import ALL_TEAMS, EVERY_TEAM, Teams, allows
 from executor.agents.platform_file import FILE, PlatformFile, read_platform
 from executor.domain.conversation.chat import BUILT_IN as PLATFORM_TOOLS
 from executor.domain.conversation.chat import Tool
+from executor.domain.hooks.own_hooks import NO_HOOKS, OwnHooks
 from executor.domain.used_tools import gives
 from executor.domain.uses import EXPECTED, NO_USES, ByAgent, ByTool, Provider, Uses, UsesError, merged, read_uses
 from rota_common.secrets import MissingSecret, resolve
@@ -37,7 +38,8 @@ class Agent:
     `description`: what it is good at, in a line, for planners. `files`: the others of its folder.
     `timeout`: seconds of one answer of its model; a turn has up to four times as many. `autonomy`: the stricter of this
     and its robot's holds. `serial`: the calls of one answer are made one after the other. `card`: as teams see it.
-    `uses`: who does what for it; tools that they give are beside `tools` and `servers`.
+    `uses`: who does what for it; tools that they give are beside `tools` and `servers`. `hooks`: processes of the team
+    that are asked before its model and after it.
     """
 
     id: str
@@ -55,6 +57,7 @@ class Agent:
     servers: Mapping[str, frozenset[str] | None] | None = None
     card: AgentCard | None = None
     uses: Uses = NO_USES
+    hooks: OwnHooks = NO_HOOKS
 
     @property
     def connector_options(self) -> ConnectorOptions:
@@ -258,6 +261,7 @@ def of_definition(agent_id: str, definition: AgentDefinition, *, teams: Teams, c
         autonomy=definition.autonomy,
         serial=definition.calls == "serial",
         uses=uses,
+        hooks=OwnHooks(definition.hooks.create, definition.hooks.next),
         servers=servers,
         card=AgentCard(
             id=agent_id,

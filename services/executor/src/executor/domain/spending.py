@@ -7,6 +7,7 @@ from datetime import datetime
 from executor.domain.run import Need, Run
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.run_history import PendingQuestion
+from rota_contracts.messages.usage import DIGITS, ModelCall, Usage
 from rota_contracts.robots.ceilings import Ceiling, Ceilings
 
 NONE = Ceilings()
@@ -88,3 +89,17 @@ def at_ceiling(run: Run, question: str, need: Need, now: datetime) -> Run:
 
 def tries_again(run: Run) -> Run:
     return run.model_copy(update={"ceiling": None}).with_execution(question=None)
+
+
+def summed(calls: Sequence[ModelCall]) -> ModelCall:
+    """Several calls as one, under the names of the last. What one of them doesn't say isn't known of all."""
+    usages, costs = [call.usage for call in calls], [call.cost for call in calls]
+    usage = None
+    if None not in usages:
+        names = Usage.model_fields
+        usage = Usage(**{name: sum(getattr(each, name) for each in usages) for name in names})
+    known = [cost for cost in costs if cost is not None]
+    same = len(known) == len(calls) and len({call.currency for call in calls}) == 1
+    seconds = round(sum(call.seconds for call in calls), 3)
+    cost = round(sum(known), DIGITS) if same else None
+    return calls[-1].model_copy(update={"usage": usage, "seconds": seconds, "cost": cost})

@@ -110,7 +110,7 @@ class CallRunner:
             for call in calls:
                 call.cancel()
 
-    async def _asked(self, run: Run, use: ToolUse, agent_id: str) -> str:
+    async def _asked(self, run: Run, subject: Phase | Task, use: ToolUse, agent_id: str) -> str:
         """The answer of the agent that does the work of a tool. The call has its id by the step, so a repeated one gets
         the same answer. Raises NotBegun, ToolFailed."""
         request = CallAgent(
@@ -121,6 +121,7 @@ class CallRunner:
             assistant_id=agent_id,
             messages=[Message(role="user", content=wish(use))],
             metadata={"source": use.tool},
+            callers=[subject.executor_id if isinstance(subject, Task) else run.robot.phase_agent(subject)],
         )
         try:
             reply = await reply_of(self.ask_agent, request)
@@ -142,7 +143,7 @@ class CallRunner:
         try:
             toolset = await self.toolset(run)
             if (agent_id := agent_of(use.server)) and run.execution.executor_mode is ExecutorMode.STANDARD:
-                answer: str | None = await self._asked(run, use, agent_id)
+                answer: str | None = await self._asked(run, subject, use, agent_id)
             elif use.server is not None:
                 team, role = run.execution.team_id, role_of(run)
                 answer = await toolset.tools.call(use, team=team, robot=run.robot, role=role)

@@ -15,6 +15,7 @@ from executor.steps.hook_chain import HookChain
 from executor.steps.keep_texts import keep_output
 from executor.steps.models import Models
 from rota_common.errors import Permanent
+from rota_contracts.ids import derived_id
 from rota_contracts.messages.hook import HookCall, HookPoint
 from rota_contracts.messages.trigger import Message
 
@@ -34,9 +35,13 @@ class HookedPrompts:
         return call.model if call is not None else ""
 
     async def __call__(
-        self, run: Run, step: AskAgent | RunTurn, messages: Sequence[Message], *, connector: str
+        self, run: Run, step: AskAgent | RunTurn, messages: Sequence[Message], *, connector: str, again: int = 0
     ) -> Sequence[Message] | Hooked:
-        """The messages to send; or, the first time, the outcome of the hooks, after which the step begins again."""
+        """The messages to send; or, the first time, the outcome of the hooks, after which the step begins again. Of
+        further questions (`again`) what they change holds at once, but for the connector. Raises Permanent if they
+        cancel one."""
+        if again:
+            return await self._further(run, step, messages, connector, again)
         if (call := hooked.call_of(run, step)) is not None:
             if call.messages is None:
                 return messages
@@ -54,6 +59,19 @@ class HookedPrompts:
             kept = await keep_output(self.blobs, run, text, inline_limit=INLINE)
         model = done.call.model if done.call.model != connector else ""
         return Hooked(step.step_id, kept, model, by=done.by, notes=done.notes)
+
+    async def _further(
+        self, run: Run, step: AskAgent | RunTurn, messages: Sequence[Message], connector: str, again: int
+    ) -> Sequence[Message]:
+        if not (hooks := self.chain.hooks(run, HookPoint.BEFORE_LLM_CALL)):
+            return messages
+        view = await self.models.views.of(run.execution.team_id, run.definitions_rev)
+        asked = before_model(run, step, messages, connector=connector)
+        asked = asked.model_copy(update={"step_id": derived_id("asked again", step.step_id, again)})
+        done = await self.chain.ask(hooks, asked, lambda changed: self._problem(run, changed, connector, view))
+        if done.cancelled:
+            raise Permanent(done.cancelled)
+        return messages if done.call.messages == asked.messages else restored(messages, done.call.messages)
 
     def _problem(self, run: Run, changed: HookCall, connector: str, view: TeamView) -> str:
         if changed.model == connector:

@@ -14,6 +14,7 @@ from executor.domain.run import Run
 from executor.domain.steps import AskAgent, RunTurn
 from executor.model_port import ContextOverflow, Model, Prompt
 from executor.steps.hooked_prompts import HookedPrompts
+from rota_contracts.ids import derived_id
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import Message
 
@@ -50,19 +51,22 @@ class InWindow:
             return Overflowed(of)
         return None
 
-    async def ask(self, prompt: Prompt, *, mark: str) -> tuple[ModelReply, Sequence[Message]] | Overflowed | Hooked:
-        """The reply, and the messages that it replies to; first, if there are any, the outcome of its hooks. Raises
-        ContextOverflow when even little is too much."""
+    async def ask(
+        self, prompt: Prompt, *, mark: str, again: int = 0
+    ) -> tuple[ModelReply, Sequence[Message]] | Overflowed | Hooked:
+        """The reply, and the messages that it replies to; first, if there are any, the outcome of its hooks. `again`:
+        further questions of the same step are counted. Raises ContextOverflow when even little is too much."""
         native = _native(self.connector, prompt.tools)
         messages = fit(prompt.messages, native, window=self.limit, mark=mark)
         if self.hooks is not None:
-            given = await self.hooks(self.run, self.step, messages, connector=self.connector.id)
+            given = await self.hooks(self.run, self.step, messages, connector=self.connector.id, again=again)
             if isinstance(given, Hooked):
                 return given
             messages = messages if given is messages else fit(given, native, window=self.limit, mark=mark)
         messages = messages if self.connector.can(CALLS) else as_text(messages)
         try:
-            return await self.model.complete(replace(prompt, messages=messages)), messages
+            step_id = derived_id("asked again", prompt.step_id, again) if again else prompt.step_id
+            return await self.model.complete(replace(prompt, messages=messages, step_id=step_id)), messages
         except ContextOverflow:
             of = of_step(self.step)
             if context_of(self.run, of).overflows >= MAX_OVERFLOWS:

@@ -1,6 +1,9 @@
 """A hook of a team: one of its processes, called with the `HookCall` as its only argument."""
 
 from collections.abc import Collection
+from typing import TypeVar
+
+from pydantic import BaseModel
 
 from executor.domain.hooks.messages import UnusableReply
 from executor.domain.hooks.replies import parse_reply
@@ -12,6 +15,8 @@ from rota_contracts.messages.hook import HookCall, HookPoint, HookReply, OnFailu
 from rota_contracts.messages.process import ProcessCall
 from rota_contracts.robots.clock_config import duration
 from rota_contracts.robots.hooks import HookProcess
+
+R = TypeVar("R", bound=BaseModel)
 
 CALL_LIMIT = 900 * 1024
 """Bytes of a call: a message of the bus holds 1 MB."""
@@ -37,24 +42,28 @@ class ProcessHook:
         return self._config.on_failure
 
     async def ask(self, call: HookCall) -> HookReply:
-        given = call.model_dump(mode="json")
-        if (size := len(call.model_dump_json().encode())) > CALL_LIMIT:
-            raise HookFailed(f"expected a call of at most {CALL_LIMIT} bytes for a process, this one has {size}")
         made = ProcessCall(
             step_id=derived_id("hook", call.point, call.step_id, self.name),
             team_id=call.team_id,
             member_id=call.member_id,
             execution_id=call.execution_id,
             task_id=call.task_id,
-            args=[given],
+            args=[call.model_dump(mode="json")],
         )
-        try:
-            reply = await self._processes.call(self.name, made, timeout=self.timeout)
-        except (NotBegun, ToolFailed, Transient, Permanent) as error:
-            raise HookFailed(str(error)) from error
-        if reply is None:
-            raise HookFailed("it promised its reply for later, and a hook can't be waited for")
-        try:
-            return parse_reply(reply)
-        except UnusableReply as error:
-            raise HookFailed(str(error)) from error
+        return await ask_process(self._processes, self.name, made, kind=HookReply, timeout=self.timeout)
+
+
+async def ask_process(processes: Processes, name: str, call: ProcessCall, *, kind: type[R], timeout: float) -> R:
+    """The reply of a process that is a hook. Raises HookFailed."""
+    if (size := len(call.model_dump_json().encode())) > CALL_LIMIT:
+        raise HookFailed(f"expected a call of at most {CALL_LIMIT} bytes for a process, this one has {size}")
+    try:
+        reply = await processes.call(name, call, timeout=timeout)
+    except (NotBegun, ToolFailed, Transient, Permanent) as error:
+        raise HookFailed(str(error)) from error
+    if reply is None:
+        raise HookFailed("it promised its reply for later, and a hook can't be waited for")
+    try:
+        return parse_reply(reply, kind)
+    except UnusableReply as error:
+        raise HookFailed(str(error)) from error

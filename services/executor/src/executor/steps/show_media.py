@@ -51,9 +51,9 @@ class Shown:
 
 @dataclass(frozen=True, kw_only=True)
 class Viewer:
-    """The run that media are shown to, and its agent's connector. `elsewhere`: can another agent of the robot do this,
-    so that this one may go without? `used`: the agent that does it in this one's place, or empty. `fetches`: pictures
-    of the web, too."""
+    """The run that media are shown to, its `agent` and that one's connector. `elsewhere`: can another agent of the
+    robot do this, so that this one may go without? `used`: the agent that does it in this one's place, or empty.
+    `fetches`: pictures of the web, too."""
 
     connector: Connector
     team: str
@@ -63,6 +63,7 @@ class Viewer:
     elsewhere: Callable[[str], bool]
     used: Callable[[str], str] = lambda capability: ""
     fetches: bool = True
+    agent: str = ""
 
     def describer(self, kind: MediaKind) -> str:
         """The agent that describes a medium in words; empty if its own model takes it, or there is none."""
@@ -119,6 +120,7 @@ class ShowMedia:
             assistant_id=agent_id,
             messages=[Message(role="user", content=content)],
             metadata={"source": noun},
+            callers=[viewer.agent] if viewer.agent else [],
         )
         reply = await reply_of(self.ask_agent, request)
         if reply.error:

@@ -1,6 +1,5 @@
 """The step runner: carries out the steps that are a worker's own, and yields their outcomes."""
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,11 +13,11 @@ from executor.domain.calls.policy import permitted_to, role_of
 from executor.domain.conversation.ask_person import ASK_PERSON
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.failures import is_last_attempt
-from executor.domain.outcomes import CeilingReached, Outcome, TaskAnswered, TimedOut
+from executor.domain.outcomes import CeilingReached, TaskAnswered, TimedOut
 from executor.domain.planning import plain_request
 from executor.domain.planning.interpret import interpret
 from executor.domain.planning.resources import assistants
-from executor.domain.run import Run, Situation
+from executor.domain.run import Run
 from executor.domain.steps import (
     AskAgent,
     BeginCalls,
@@ -44,7 +43,6 @@ from executor.steps.call_runner import CallRunner
 from executor.steps.compact_conversation import CompactConversation
 from executor.steps.gather_situation import GatherSituation
 from executor.steps.hooked_prompts import HookedPrompts
-from executor.steps.in_context import in_context
 from executor.steps.in_window import InWindow
 from executor.steps.keep_texts import keep_output, keep_reply
 from executor.steps.merge_goals import MergeGoals
@@ -52,10 +50,12 @@ from executor.steps.models import Candidate, Models
 from executor.steps.offer_tools import tools_for
 from executor.steps.questions import Questions
 from executor.steps.read_texts import read_texts, wanted_texts
+from executor.steps.recall import recall
 from executor.steps.redacted_calls import KnownValues, failure_of
 from executor.steps.run_agents import Asking, RunAgents
 from executor.steps.show_media import ShowMedia, Shown, Viewer
 from executor.steps.step_result import StepResult
+from executor.steps.turn_hooks import NO_TURN_HOOKS, HooksOfTurns, TurnHooks, asking
 from rota_common.errors import Permanent, Transient
 from rota_common.material import frame_of
 from rota_contracts.messages.execution import ExecutorType, Task
@@ -80,6 +80,7 @@ class StepRunner:
     compact: CompactConversation
     publish_piece: PublishAnswerPiece
     hooks: HookedPrompts | None = None
+    own_hooks: HooksOfTurns = NO_TURN_HOOKS
     known_secrets: KnownValues = lambda team: ()
 
     async def __call__(self, run: Run, step: Work) -> AsyncIterator[StepResult]:
@@ -102,7 +103,8 @@ class StepRunner:
     ) -> StepResult:
         match step:
             case RecallLessons():
-                return StepResult(await self._recall(run, step))
+                rehearsed = (await self._agents(run)).rehearses(Phase.GOALS)
+                return StepResult(await recall(run, step, self.questions, self.gather_situation, rehearsed=rehearsed))
             case CompareGoals(goals):
                 return StepResult(await self.merge_goals.compare(run, goals))
             case GiveGoals(merge):
@@ -111,7 +113,7 @@ class StepRunner:
                 return StepResult(await self.questions.check(run, step))
             case BeginCalls(of):
                 alone = isinstance(of, Task) and of.executor_type is not ExecutorType.ASSISTANT
-                agent = None if alone else (await self._agents(run)).agent(of)
+                agent = None if alone else await self.own_hooks.agent_of(await self._agents(run), of)
                 return StepResult(await self.calls.begin(run, step, agent, self.hooks.chain if self.hooks else None))
             case AskAgent() | RunTurn() | Compact():
                 return await self._ask_model(run, step)
@@ -128,33 +130,16 @@ class StepRunner:
             case AskAgent(Phase.INSPIRATION) | RunTurn():
                 return await self._run_turn(_for_model(agents, step), step, agents)
             case AskAgent():
-                return await self._ask_agent(_for_model(agents, step), step, agents)
+                own, with_lessons = await self.own_hooks.of(agents, step), _for_model(agents, step)
+                return await own.carry_out(partial(self._ask_agent, with_lessons, step, agents, own))
             case Compact():
                 return await self.compact(run, step, agents.agent(step.of), view=agents.view)
 
-    async def _recall(self, run: Run, step: RecallLessons) -> Outcome:
-        rehearsed = (await self._agents(run)).rehearses(Phase.GOALS)
-        recalled, around, (followed, note) = await asyncio.gather(
-            self.questions.recall(run, step.query, rehearsed=rehearsed),
-            self._look_around(run, step, rehearsed=rehearsed),
-            self._follow(run, step),
-        )
-        notes = "; ".join(filter(None, [recalled.note, note]))
-        return replace(recalled, surroundings=around, followed=followed, note=notes, rehearsed=rehearsed)
-
-    async def _look_around(self, run: Run, step: RecallLessons, *, rehearsed: bool) -> Situation | None:
-        if step.with_situation:
-            return await self.gather_situation(run, rehearsed=rehearsed)
-        return await self.gather_situation.recent(run, rehearsed=rehearsed) if step.with_history else None
-
-    async def _follow(self, run: Run, step: RecallLessons) -> tuple[str, str]:
-        return await self.gather_situation.followed(run, step.follows) if step.follows else ("", "")
-
-    async def _ask_agent(self, run: Run, step: AskAgent, agents: RunAgents) -> StepResult:
+    async def _ask_agent(self, run: Run, step: AskAgent, agents: RunAgents, own: TurnHooks) -> StepResult:
         phase, texts = step.phase, await read_texts(self.blobs, wanted_texts(run, step.phase))
         if ready := plain_request.answer(run, phase, texts):
             return StepResult(ready)
-        agent, of_team = agents.agent(phase), agents.view.agents
+        agent, of_team = own.agent, agents.view.agents
         plans = phase in (Phase.GOALS, Phase.TASKS)
         listed = await (await self.calls.toolset(run)).tools.list(run.robot) if plans else ()
         shown = permitted_to(run.robot, role_of(run), listed)
@@ -162,29 +147,36 @@ class StepRunner:
         about = of_team.about(assistants(run.robot)) if plans else {}
         known = facts(run, phase, tools=tools)
         form = schema_of(run, phase, texts) if of_team.is_built_in(agent) else None
-        own = phase is Phase.DELIVERY and run.robot.robot_config.delivery.result_schema is not None
+        own_form = phase is Phase.DELIVERY and run.robot.robot_config.delivery.result_schema is not None
         mark = phase_frame(run, phase).mark
 
         async def ask(candidate: Candidate) -> StepResult:
             model, connector = candidate.model, candidate.connector
             messages = for_phase(run, phase, agent, agent.id, texts, shown, about=about, model=connector.model)
             media = await self._with_media(agents, messages, connector, agent, phase)
+            messages = [*await own.create(media.messages)]
             prompt = Prompt(
-                media.messages, connector, agent.timeout, step.step_id, agent.options, known, schema=form, own_form=own
+                messages, connector, agent.timeout, step.step_id, agent.options, known, schema=form, own_form=own_form
             )
-            asked = await InWindow(run, step, model, connector, self.hooks).ask(prompt, mark=mark)
-            if not isinstance(asked, tuple):
+            within = InWindow(run, step, model, connector, self.hooks)
+            asked = await own.complete(asking(within, prompt, mark), messages)
+            if not isinstance(asked, ModelReply):
                 return StepResult(asked)
-            return await self._interpret(agents, step, in_context(*asked), tools, media.left_out)
+            return await self._interpret(agents, step, asked, tools, media.left_out)
 
         return await agents.ask(step, agent, ask)
 
     async def _run_turn(self, run: Run, step: Asking, agents: RunAgents) -> StepResult:
-        turn = AgentTurn(run, step, agent := agents.agent(subject_of(step)))
-        return await agents.ask(step, agent, partial(self._ask_turn, run, step, turn, agents))
+        own = await self.own_hooks.of(agents, step)
+
+        async def ask() -> StepResult:
+            turn = AgentTurn(run, step, own.agent)
+            return await agents.ask(step, own.agent, partial(self._ask_turn, run, step, turn, agents, own))
+
+        return await own.carry_out(ask)
 
     async def _ask_turn(
-        self, run: Run, step: Asking, turn: AgentTurn, agents: RunAgents, candidate: Candidate
+        self, run: Run, step: Asking, turn: AgentTurn, agents: RunAgents, own: TurnHooks, candidate: Candidate
     ) -> StepResult:
         seconds_left = turn.seconds_left - candidate.waited
         if turn.task is not None and seconds_left <= 0:
@@ -202,17 +194,19 @@ class StepRunner:
         messages = build(await read_texts(self.blobs, wanted)) if wanted else messages
         media = await self._with_media(agents, messages, connector, agent, *turn.frame)
         seconds, known = min(agent.timeout, seconds_left), turn.facts(mine)
-        prompt = Prompt(media.messages, connector, seconds, step.step_id, agent.options, known, tools)
+        messages = [*await own.create(media.messages)]
+        prompt = Prompt(messages, connector, seconds, step.step_id, agent.options, known, tools)
         secrets, mark = self.known_secrets(run.execution.team_id), frame_of(run.id, *turn.frame).mark
 
         async def publish(number: int, text: str) -> None:
             await self.publish_piece(run, turn.frame[-1], number, text)
 
         async with AnswerStream(publish, known=secrets) as stream:
-            asked = await within.ask(replace(prompt, on_text=stream.feed if turn.task else None), mark=mark)
-            if not isinstance(asked, tuple):
-                return StepResult(asked)
-            reply = in_context(*asked, tools, fields=turn.fields)
+            shows = turn.task is not None and agent.hooks.next is None
+            prompt = replace(prompt, on_text=stream.feed if shows else None)
+            reply = await own.complete(asking(within, prompt, mark, fields=turn.fields), messages, tools)
+            if not isinstance(reply, ModelReply):
+                return StepResult(reply)
             result = await self._interpret(agents, step, reply, tools, media.left_out)
             if stream.begun and isinstance(result.outcome, TaskAnswered):
                 await stream.end(await self.blobs.read(result.outcome.output))
@@ -235,6 +229,7 @@ class StepRunner:
 
         viewer = Viewer(
             connector=connector,
+            agent=agent.id,
             team=run.execution.team_id,
             member=run.execution.member_id,
             run_id=run.id,

@@ -84,8 +84,8 @@ class Party:
         call = AgentCall(agent.id, [words], chat_id=message.context_id or None, key=message.message_id)
         question, reply = await self.use.offered.ask(self.team, call)
         parts = [text_part(reply.content)]
-        if reply.response is not None:
-            parts.append(data_part(reply.response))
+        if (response := reply.whole_response()) is not None:
+            parts.append(data_part(response))
         return agent_message(question.call_id, parts, context_id=question.chat_id or "")
 
     async def _begun(self, robot: Robot, message: GivenMessage, words: Message, *, wait: bool) -> Shape:

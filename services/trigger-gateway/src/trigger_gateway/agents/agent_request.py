@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S, LONGEST_S, AgentReply, CallAgent
+from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S, LONGEST_S, AfterHook, AgentReply, CallAgent
 from rota_contracts.messages.trigger import Message
 from rota_contracts.model import Json, Name
 from trigger_gateway.agents.call_team_agent import AgentCall
@@ -48,11 +48,15 @@ class PlainAgentRequest(Strict):
 
 
 class AgentAnswer(AgentReply):
-    """`error` says what the agent or its model got wrong; it is empty on success."""
+    """`error` says what the agent or its model got wrong; it is empty on success. `response`: the JSON in the answer;
+    of an agent with a hook `next`, `{completion: {content, response}, next, notes}`."""
+
+    hooked: AfterHook | None = Field(default=None, exclude=True)
 
     call_id: str
     chat_id: str
 
 
 def answer_of(question: CallAgent, reply: AgentReply) -> AgentAnswer:
-    return AgentAnswer(**dict(reply), call_id=question.call_id, chat_id=question.chat_id or "")
+    given = {**dict(reply), "response": reply.whole_response()}
+    return AgentAnswer(**given, call_id=question.call_id, chat_id=question.chat_id or "")

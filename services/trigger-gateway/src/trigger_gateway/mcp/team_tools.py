@@ -118,7 +118,7 @@ class TeamTools:
         async def ask(given: Ask, progress: Progress) -> Outcome:
             call = AgentCall(card.id, [Message(content=given.message)], timeout=given.timeout, chat_id=given.chat_id)
             question, reply = await self.use.offered.ask(self.team, call)
-            data = {"agent_id": reply.agent_id, "content": reply.content, "response": reply.response}
+            data = {"agent_id": reply.agent_id, "content": reply.content, "response": reply.whole_response()}
             return Outcome(reply.content, {**data, "chat_id": question.chat_id})
 
         words = f"Asks {card.name}, and waits for the answer. {card.description}"

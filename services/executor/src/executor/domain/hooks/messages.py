@@ -43,6 +43,32 @@ def restored(messages: Iterable[Message], changed: Iterable[HookMessage]) -> lis
     return [_with_text(known[each.id], each.text) if each.id in known else _made(each) for each in changed]
 
 
+def rewritten(
+    messages: Sequence[Message], shown: Sequence[HookMessage], changed: Sequence[HookMessage]
+) -> list[Message]:
+    """`messages` as a hook left those that it was `shown`, `changed`. They may be a later prompt of the same turn: its
+    further messages stay, and new ones of the hook stand behind the one that they stood behind."""
+    named = list(_named(messages))
+    ids, before = [id for id, _ in named], {message.id: message for message in shown}
+    if ids == [*before]:
+        return restored(messages, changed)
+    if named and shown and named[0][1].role == shown[0].role == "system" and ids[0] not in before:
+        ids[0] = shown[0].id  # it says the time, or names another model
+    kept = {message.id: message for message in changed if message.id in before}
+    new, place = dict[str, list[Message]](), ""
+    for each in changed:
+        if each.id not in before:
+            new.setdefault(place, []).append(_made(each))
+        elif each.id in ids:
+            place = each.id
+    made = new.pop("", [])
+    for id, (_, message) in zip(ids, named, strict=True):
+        if id not in before or id in kept:
+            text = kept[id].text if id in kept and kept[id].text != before[id].text else None
+            made += [_with_text(message, text), *new.get(id, [])]
+    return made
+
+
 def _named(messages: Iterable[Message]) -> Iterable[tuple[str, Message]]:
     seen: dict[str, int] = {}
     for message in messages:

@@ -1,16 +1,19 @@
 """A call after a hook's reply: the next hook of the chain sees it so, and after the last it holds."""
 
 import json
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from executor.domain.hooks.messages import STORED, UnusableReply, merged
 from rota_contracts.json_values import shown as shown_value
 from rota_contracts.json_values import unstorable
 from rota_contracts.messages.execution import excerpt
-from rota_contracts.messages.hook import HookCall, HookPoint, HookReply
+from rota_contracts.messages.hook import HookCall, HookMessage, HookPoint, HookReply
 from rota_contracts.messages.text import INLINE_LIMIT
+
+R = TypeVar("R", bound=BaseModel)
 
 MESSAGES_LIMIT = 2 * INLINE_LIMIT
 """Bytes of the messages that a hook returns."""
@@ -26,20 +29,20 @@ TAKEN = {
 """The fields of a reply that change something at a point."""
 
 
-def parse_reply(text: str) -> HookReply:
+def parse_reply(text: str, kind: type[R]) -> R:
     """The reply of a process; an empty one, or null, continues. Raises UnusableReply."""
     try:
         value: Any = json.loads(text) if text.strip() else None
     except (ValueError, RecursionError) as error:
         raise UnusableReply(f"expected a reply in JSON, got {excerpt(text, 80)!r}") from error
     if value is None:
-        return HookReply()
+        return kind()
     if not isinstance(value, dict):
         raise UnusableReply(f"expected a JSON object with an action, got {shown_value(value)}")
     if problem := unstorable(value):
         raise UnusableReply(f"the reply can't be stored: {problem}")
     try:
-        return HookReply.model_validate(value, extra="forbid")
+        return kind.model_validate(value, extra="forbid")
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
@@ -54,13 +57,19 @@ def changed(call: HookCall, reply: HookReply) -> HookCall:
         raise UnusableReply(f"a hook {call.point} changes {taken}, not {', '.join(odd)}")
     update: dict[str, Any] = {}
     if reply.messages is not None:
-        update["messages"] = merged(call.messages, reply.messages)
-        _within(len(STORED.dump_json(update["messages"])), MESSAGES_LIMIT, "messages")
+        update["messages"] = messages_of(call.messages, reply.messages)
     if reply.model is not None:
         update["model"] = reply.model
     if call.tool is not None and (reply.name is not None or reply.arguments is not None):
         update["tool"] = _tool_changed(call, reply)
     return call.model_copy(update=update) if update else call
+
+
+def messages_of(shown: Sequence[HookMessage], given: Sequence[HookMessage]) -> list[HookMessage]:
+    """The messages after a reply with these, within their limit. Raises UnusableReply."""
+    made = merged(shown, given)
+    _within(len(STORED.dump_json(made)), MESSAGES_LIMIT, "messages")
+    return made
 
 
 def _tool_changed(call: HookCall, reply: HookReply) -> Any:

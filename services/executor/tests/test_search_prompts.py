@@ -88,7 +88,7 @@ def test_a_plain_request_stands_in_the_question_once() -> None:
 
 def test_the_agents_of_a_search_and_of_titles_know_what_they_are_for() -> None:  # CL-21
     for name, purpose in PURPOSES.items():
-        agent = AGENTS.find(f"rota.{name}", team="acme")
+        agent = AGENTS.of("acme").find(f"rota.{name}")
         assert agent is not None
         text = words_of(system(agent, agent.id, ROBOT, locale="de-DE").text())
         assert purpose in text
@@ -99,7 +99,7 @@ def test_what_was_found_is_material_for_the_task_alone() -> None:  # CL-19
     run = run_at_task()
     (task, *_) = run.execution.tasks or []
     run = lifecycle.apply(run, Searched(task.id, Text(inline=as_text(FOUND))), now=NOON)
-    agent = AGENTS.assistant("experts.writer", team="acme")
+    agent = AGENTS.of("acme").assistant("experts.writer")
     shown = words_of(for_task(run, task, agent, {})[-1].text())
     assert re.search(
         r'<material-(\w+) name="found by search"> \[1\] source: prices/p1 Globex: 9 euros \[2\] source: '

@@ -95,8 +95,7 @@ class JournalEntry(Part):
 
     A model's answer is kept unparsed (`said`, with the `tools` that it could call), so that a replay interprets it
     again; everything else as `data`. `notes`: added to the execution's. `began`: when the step began. `retry_after` in
-    seconds. `call`: what the call of a model took. `understanding`: the version of what made the outcome of the
-    answer (`answers.understand`).
+    seconds. `call`: what the call of a model took. `understanding`: the version that understood the answer.
     """
 
     at: Instant

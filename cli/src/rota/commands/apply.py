@@ -73,12 +73,16 @@ def apply(
 
     outcomes, found = with_api(apply_and_check)
     for outcome in outcomes:
-        if json:
-            say_json({name: value for name, value in outcome.items() if name not in ("before", "after")})
-        else:
-            say(f"{_name(outcome)}: {outcome['outcome']} (rev {outcome['rev']})")
+        _report(outcome, json=json)
     for text in found:
         warn(text)
+
+
+def _report(outcome: Json, *, json: bool) -> None:
+    if json:
+        say_json({name: value for name, value in outcome.items() if name not in ("before", "after")})
+    else:
+        say(f"{_name(outcome)}: {outcome['outcome']} (rev {outcome['rev']})")
 
 
 def _show(diffs: Sequence[str]) -> None:

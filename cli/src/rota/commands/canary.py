@@ -32,22 +32,22 @@ def change_share(
     percent: Annotated[int, typer.Argument(min=1, max=99, help="Of new runs.")], json: JsonFlag = False
 ) -> None:
     """Change the canary's share of new runs."""
-    _tell(with_api(lambda api: api.of_team("PUT", "/definitions/canary", json={"share": percent})), json=json)
+    _show(with_api(lambda api: api.of_team("PUT", "/definitions/canary", json={"share": percent})), json=json)
 
 
 @app.command("promote", epilog="Example: `rota canary promote`")
 def promote(json: JsonFlag = False) -> None:
     """Make the canary's definitions the current ones."""
-    _tell(with_api(lambda api: api.of_team("POST", "/definitions/canary/promote")), json=json)
+    _show(with_api(lambda api: api.of_team("POST", "/definitions/canary/promote")), json=json)
 
 
 @app.command("abort", epilog="Example: `rota canary abort`")
 def abort(json: JsonFlag = False) -> None:
     """End the canary: new runs begin with the current definitions alone."""
-    _tell(with_api(lambda api: api.of_team("POST", "/definitions/canary/abort")), json=json)
+    _show(with_api(lambda api: api.of_team("POST", "/definitions/canary/abort")), json=json)
 
 
-def _tell(found: Json, *, json: bool) -> None:
+def _show(found: Json, *, json: bool) -> None:
     if json:
         say_json({"rev": found["rev"], "canary": found["canary"]})
         return

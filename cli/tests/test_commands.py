@@ -126,7 +126,7 @@ def test_all_commands_are_there() -> None:
         *("sources", "sources list", "sources show", "sources add", "sources add-database", "sources rotate"),
         "sources remove",
         *("secrets", "secrets list", "secrets set", "secrets remove", "secrets rotate-key"),
-        *("robots", "robots show", "robots next", "robots delete", "robots get", "robots init"),
+        *("robots", "robots show", "robots history", "robots next", "robots delete", "robots get", "robots init"),
         *("definitions list", "definitions show", "definitions history", "definitions delete", "rollback"),
         *("canary show", "canary share", "canary promote", "canary abort"),
         *("intervene", "answer", "pause", "resume", "stop", "replay"),

@@ -174,6 +174,15 @@ def test_definitions_are_listed_shown_and_rolled_back(gateway: Gateway, command:
     assert command("definitions", "delete", "Agent", "a", "--yes")[1] == "Agent, a: deleted\n"
 
 
+def test_a_robots_history_is_shown_and_rolled_back(gateway: Gateway, command: Command) -> None:
+    one = {"rev": 3, "written_at": "2026-11-26T09:00:00Z", "written_by": "ci"}
+    gateway.responses["/robots/seller/revisions"] = {"revisions": [one]}
+    assert command("robots", "history", "seller")[1].splitlines()[1].split() == ["3", "2026-11-26", "09:00:00", "ci"]
+    gateway.responses["/robots/seller/rollback"] = {"member_id": "seller", "rev": 4}
+    assert command("rollback", "robot", "seller")[1] == "Robot/seller: changed (rev 4)\n"
+    assert gateway.asked[-1] == ("/robots/seller/rollback", {"to": None})
+
+
 def test_a_canarys_figures_stand_beside_the_current_ones(gateway: Gateway, command: Command) -> None:
     canary = {"rev": 4, "share": 10, "since": "2026-11-26T09:00:00Z"}
     counts = [

@@ -19,10 +19,18 @@ from rota_contracts.robots.robot import Robot
 from rota_contracts.roles import Role
 from trigger_gateway.adapters import in_memory_stores
 from trigger_gateway.adapters.mongo_requests import MongoRequests
+from trigger_gateway.adapters.mongo_robot_history import MongoRobotHistory
 from trigger_gateway.adapters.mongo_robots import MongoRobots
 from trigger_gateway.adapters.mongo_teams import MongoKeys, MongoTeams
 from trigger_gateway.adapters.nats_definitions import NatsDefinitions, NatsRobotEvents
-from trigger_gateway.robots.ports import Definitions, RobotEvents, RobotRecords
+from trigger_gateway.robots.ports import (
+    HISTORY,
+    Definitions,
+    RobotEvents,
+    RobotHistory,
+    RobotRecords,
+    RobotRevision,
+)
 from trigger_gateway.robots.record import RobotRecord, Subscriber
 from trigger_gateway.runs.ports import EarlierRequest, Requests
 from trigger_gateway.teams.api_keys import ApiKey
@@ -268,6 +276,29 @@ async def test_the_answer_to_a_request_is_kept_for_its_repeats(requests: Request
     assert await requests.remember("r1", "a") is None
     await requests.note("r1", "done")
     assert await requests.remember("r1", "a") == EarlierRequest("a", "done")
+
+
+@pytest.fixture
+async def history(store: Mongo | None) -> RobotHistory:
+    if store is None:
+        return in_memory_stores.InMemoryRobotHistory()
+    made = MongoRobotHistory(store.database)
+    await made.prepare()
+    return made
+
+
+async def test_of_a_robots_definitions_the_newest_are_kept_once(history: RobotHistory) -> None:
+    for rev in range(1, HISTORY + 3):
+        await history.keep(RobotRevision(record(rev=rev, display_name=f"of {rev}").robot, AT, "ci"))
+    newest = HISTORY + 2
+    await history.keep(RobotRevision(record(rev=newest, display_name="again").robot, AT, "another"))
+    await history.keep(RobotRevision(record("other").robot, AT))
+    kept = await history.revisions("acme", "leader")
+    assert [each.robot.rev for each in kept] == [*range(newest, 2, -1)]
+    assert (kept[0].robot.display_name, kept[0].by, kept[0].at) == (f"of {newest}", "ci", AT)
+    await history.forget("acme", "leader")
+    assert await history.revisions("acme", "leader") == []
+    assert len(await history.revisions("acme", "other")) == 1
 
 
 class Readers:

@@ -35,7 +35,12 @@ class Harness:
         self.sync = SyncRobots(records=self.robots, definitions=self.definitions, events=self.definitions)
         routes = Routes(sources=in_memory_stores.InMemorySources(), robots=self.robots, clock=lambda: self.now)
         self.save = SaveRobot(
-            records=self.robots, sync=self.sync, routes=routes, clock=lambda: self.now, new_id=lambda: "id"
+            records=self.robots,
+            sync=self.sync,
+            routes=routes,
+            clock=lambda: self.now,
+            new_id=lambda: "id",
+            history=in_memory_stores.InMemoryRobotHistory(),
         )
         self.health = TrackRobotHealth(records=self.robots, sync=self.sync, clock=lambda: self.now)
 

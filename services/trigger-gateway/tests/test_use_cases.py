@@ -53,6 +53,7 @@ class Harness:
             routes=self.routes,
             clock=lambda: self.now,
             new_id=lambda: f"id-{next(ids)}",
+            history=in_memory_stores.InMemoryRobotHistory(),
         )
         request_run = RequestRun(
             robots=self.robots,

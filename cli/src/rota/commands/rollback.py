@@ -1,23 +1,37 @@
 """`rota rollback`: an earlier revision of a definition, written again."""
 
+from enum import StrEnum
 from typing import Annotated
+from urllib.parse import quote
 
 import typer
 
-from rota.commands.definitions import Id, Kind, path_of
+from rota.client import Api, Json
+from rota.commands.definitions import path_of
+from rota.kinds import ROBOT
 from rota.output import JsonFlag, say, say_json
 from rota.running import with_api
+from rota_contracts.definitions.definition import DefinitionKind
 
 
 def register(app: typer.Typer) -> None:
     app.command("rollback", epilog="Example: `rota rollback Agent experts.writer --to 7`")(roll_back)
 
 
+class Kind(StrEnum):
+    """As in YAML's `kind`."""
+
+    ROBOT = ROBOT
+    AGENT = DefinitionKind.AGENT
+    CONNECTOR = DefinitionKind.CONNECTOR
+    MCP_SERVER = DefinitionKind.MCP_SERVER
+
+
 def roll_back(
-    kind: Kind,
-    definition_id: Id,
+    kind: Annotated[Kind, typer.Argument(case_sensitive=False, help="Robot, Agent, Connector or MCPServer.")],
+    definition_id: Annotated[str, typer.Argument(metavar="ID")],
     to: Annotated[
-        int | None, typer.Option(min=1, metavar="REV", help="As in `rota definitions history`; else the one before.")
+        int | None, typer.Option(min=1, metavar="REV", help="As `history` shows it; else the one before.")
     ] = None,
     json: JsonFlag = False,
 ) -> None:
@@ -25,10 +39,18 @@ def roll_back(
 
     Also one of a definition that was deleted.
     """
-    path = f"{path_of(kind, definition_id)}/rollback"
-    found = with_api(lambda api: api.of_team("POST", path, json={"to": to}))
-    [done] = found["definitions"]
+    done = with_api(lambda api: _rolled_back(api, kind, definition_id, to))
     if json:
-        say_json({name: done[name] for name in ("kind", "id", "outcome", "rev")})
+        say_json(done)
     else:
-        say(f"{done['kind']}/{done['id']}: {done['outcome']} (rev {done['rev']})")
+        say(f"{kind}/{definition_id}: {done['outcome']} (rev {done['rev']})")
+
+
+async def _rolled_back(api: Api, kind: Kind, definition_id: str, to: int | None) -> Json:
+    if kind is Kind.ROBOT:
+        path = f"/robots/{quote(definition_id, safe='')}/rollback"
+        robot = await api.of_team("POST", path, json={"to": to})
+        return {"kind": kind, "id": definition_id, "outcome": "changed", "rev": robot["rev"]}
+    path = f"{path_of(DefinitionKind(kind), definition_id)}/rollback"
+    [done] = (await api.of_team("POST", path, json={"to": to}))["definitions"]
+    return {name: done[name] for name in ("kind", "id", "outcome", "rev")}

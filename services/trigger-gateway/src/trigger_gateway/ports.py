@@ -10,7 +10,7 @@ from trigger_gateway.audit.ports import AuditFacts, AuditLog
 from trigger_gateway.databases.change_streams import Databases, StreamLeases
 from trigger_gateway.definitions.ports import DefinitionCopies, DefinitionJudge, DefinitionStore
 from trigger_gateway.members.ports import Members
-from trigger_gateway.robots.ports import Definitions, RobotEvents, RobotRecords, RobotStates
+from trigger_gateway.robots.ports import Definitions, RobotEvents, RobotHistory, RobotRecords, RobotStates
 from trigger_gateway.runs.ports import Executions, Outcomes, Requests, Schedule, Triggers
 from trigger_gateway.secrets.ports import OperatorSecrets, Secrets
 from trigger_gateway.secrets.sealed_secret import SecretCipher
@@ -27,6 +27,7 @@ class Adapters:
     keys: Keys
     sources: Sources
     robots: RobotRecords
+    robot_history: RobotHistory
     members: Members
     definitions: Definitions
     definition_store: DefinitionStore

@@ -142,6 +142,7 @@ class UseCases:
             routes=routes,
             clock=clock,
             new_id=new_id,
+            history=adapters.robot_history,
             allow=shares.robots.allow,
             check=CheckManager(members=adapters.members),
         )

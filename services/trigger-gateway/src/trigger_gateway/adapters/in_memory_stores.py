@@ -8,6 +8,7 @@ from rota_common.errors import Transient, Unreadable
 from rota_contracts.messages.trigger import TriggerReceivedV1
 from rota_contracts.robots.robot import Robot
 from rota_contracts.roles import Role
+from trigger_gateway.robots.ports import HISTORY, RobotRevision
 from trigger_gateway.robots.record import RobotRecord, Subscriber, database_sources, subscriber, webhook_sources
 from trigger_gateway.runs.ports import EarlierRequest
 from trigger_gateway.sources.source import Source
@@ -196,6 +197,23 @@ class InMemoryRobots:
     def _of_team(self, team: str) -> list[Robot]:
         robots = (record.robot for record in self._records.values())
         return [robot for robot in robots if robot.team_id == team and not robot.deleted]
+
+
+class InMemoryRobotHistory:
+    def __init__(self) -> None:
+        self._revisions: dict[tuple[str, str], dict[int, RobotRevision]] = {}
+
+    async def keep(self, revision: RobotRevision) -> None:
+        mine = self._revisions.setdefault(_key(revision.robot), {})
+        mine.setdefault(revision.robot.rev, revision)
+        for rev in sorted(mine, reverse=True)[HISTORY:]:
+            del mine[rev]
+
+    async def revisions(self, team: str, member: str) -> Sequence[RobotRevision]:
+        return [revision for _, revision in sorted(self._revisions.get((team, member), {}).items(), reverse=True)]
+
+    async def forget(self, team: str, member: str) -> None:
+        self._revisions.pop((team, member), None)
 
 
 class InMemoryDefinitions:

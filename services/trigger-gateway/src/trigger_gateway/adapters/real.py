@@ -17,6 +17,7 @@ from trigger_gateway.adapters.mongo_inbound_log import MongoInboundLog
 from trigger_gateway.adapters.mongo_members import MongoMembers
 from trigger_gateway.adapters.mongo_rates import MongoRateStore
 from trigger_gateway.adapters.mongo_requests import MongoRequests
+from trigger_gateway.adapters.mongo_robot_history import MongoRobotHistory
 from trigger_gateway.adapters.mongo_robots import MongoRobots
 from trigger_gateway.adapters.mongo_secrets import MongoSecrets
 from trigger_gateway.adapters.mongo_sources import MongoSources
@@ -47,9 +48,9 @@ def real(
     audit, members, teams = MongoAuditLog(mongo.database), MongoMembers(mongo.database), MongoTeams(mongo.database)
     files, secrets = MongoAttachmentRecords(mongo.database), MongoSecrets(mongo.database)
     leases = MongoStreamLeases(mongo.database, clock, lease=settings.reading_lease)
-    definitions, copies = MongoDefinitions(mongo.database), NatsDefinitionCopies(service.bus)
+    definitions, history = MongoDefinitions(mongo.database), MongoRobotHistory(mongo.database)
     stores = (robots, members, sources, keys, inbound, rates, requests, leases, files, audit, secrets, teams)
-    _prepare(service, *stores, definitions)
+    _prepare(service, *stores, definitions, history)
     service.on_stop(inbound.close)
     service.on_stop(mongo.close)
     service.probe("mongo", mongo.ping)
@@ -58,10 +59,11 @@ def real(
         keys=keys,
         sources=sources,
         robots=robots,
+        robot_history=history,
         members=members,
         definitions=NatsDefinitions(service.bus),
         definition_store=definitions,
-        definition_copies=copies,
+        definition_copies=NatsDefinitionCopies(service.bus),
         inbound=inbound,
         rates=rates,
         requests=requests,

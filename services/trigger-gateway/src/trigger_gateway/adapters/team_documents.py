@@ -6,6 +6,7 @@ TEAM_DOCUMENTS: dict[str, Of | None] = {
     "keys": by("team"),
     "sources": by("team"),
     "robots": by("team"),
+    "robot_revisions": by("team"),
     "definition_heads": by("_id"),
     "definition_sets": by("team"),
     "definitions": by("team"),

@@ -77,11 +77,21 @@ def fact_of(entry: AuditEntry) -> AuditRecordedV1:
     )
 
 
+def _definitions(answer: Mapping[str, Any]) -> dict[str, str]:
+    """Those that a change of a team's definitions has changed."""
+    each = answer.get("definitions")
+    if not isinstance(each, list):
+        return {}
+    changed = [f"{one['kind']}/{one['id']}" for one in each if one.get("outcome", "unchanged") != "unchanged"]
+    return {"definitions": ", ".join(changed)} if changed else {}
+
+
 def names_of(path: Mapping[str, Any], given: Any, answer: Any) -> dict[str, str]:
     """What a request changed: the names in its path, the fields of its body, the names in its answer."""
     found = {name: value for name, value in path.items() if name != "team"}
     if isinstance(answer, dict):
         found |= {name: answer[name] for name in NAMES if isinstance(answer.get(name), (str, int))}
+        found |= _definitions(answer)
     if "member" in found:
         found["member_id"] = found.pop("member")
     if isinstance(given, dict) and given:

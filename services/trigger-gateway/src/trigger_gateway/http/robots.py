@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import Body, Query, Request, Response
+from fastapi import Body, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from rota_contracts.catalog import CHECK_ROBOT
@@ -13,7 +13,10 @@ from rota_contracts.robots.robot import RobotDefinition
 from rota_contracts.roles import Role
 from trigger_gateway import rpc
 from trigger_gateway.http.auth_routes import CallerDep, team_router
+from trigger_gateway.http.definitions import RollBack
 from trigger_gateway.http.dependencies import UseCasesDep, idempotency_key
+from trigger_gateway.http.suppressions import author
+from trigger_gateway.problems import NotFound
 from trigger_gateway.robots.find_robot import find_robot
 from trigger_gateway.robots.record import RobotView, as_read, for_viewers
 from trigger_gateway.teams.authenticate import Caller
@@ -39,6 +42,18 @@ class NextRuns(BaseModel):
     upcoming: list[Instant] = Field(description="empty without a clock, while nothing may start, and for a daemon")
 
 
+class RobotRevisionView(BaseModel):
+    """`written_by`: the name of the key; empty where it isn't known."""
+
+    rev: int
+    written_at: Instant
+    written_by: str
+
+
+class RobotRevisions(BaseModel):
+    revisions: list[RobotRevisionView]
+
+
 def _takes(*, required: bool) -> dict[str, Any]:
     """The documentation of such a body, which the contract itself parses strictly; FastAPI wouldn't."""
     schema = RobotDefinition.model_json_schema(ref_template="#/components/schemas/{model}")
@@ -50,8 +65,9 @@ def _takes(*, required: bool) -> dict[str, Any]:
 
 
 @router.post("/robots", status_code=201, summary="Create a robot", openapi_extra=_takes(required=True))
-async def create_robot(team: Name, body: Raw, request: Request, use: UseCasesDep) -> RobotView:
-    return as_read(await use.save_robot.create(team, body, key=idempotency_key(request.headers)))
+async def create_robot(team: Name, body: Raw, request: Request, use: UseCasesDep, caller: CallerDep) -> RobotView:
+    key = idempotency_key(request.headers)
+    return as_read(await use.save_robot.create(team, body, key=key, by=author(caller)))
 
 
 @router.get("/robots", summary="List the robots")
@@ -105,16 +121,41 @@ async def read_robot_problems(team: Name, member: Name, use: UseCasesDep) -> Rob
     return await rpc.call(use.ask, CHECK_ROBOT, CheckRobot(robot=record.robot))
 
 
+@router.get("/robots/{member}/revisions", summary="List the revisions of a robot's definition, the newest first")
+async def list_robot_revisions(team: Name, member: Name, use: UseCasesDep) -> RobotRevisions:
+    """The newest 20. A change of its status alone makes none."""
+    found = await use.save_robot.history.revisions(team, member)
+    shown = [RobotRevisionView(rev=each.robot.rev, written_at=each.at, written_by=each.by) for each in found]
+    return RobotRevisions(revisions=shown)
+
+
+@router.get("/robots/{member}/revisions/{rev}", summary="Read a revision of a robot's definition")
+async def read_robot_revision(
+    team: Name, member: Name, rev: Annotated[int, Path(ge=1)], use: UseCasesDep, caller: CallerDep
+) -> RobotView:
+    found = await use.save_robot.history.revisions(team, member)
+    robot = next((each.robot for each in found if each.robot.rev == rev), None)
+    if robot is None:
+        raise NotFound("revision_not_found", f"robot {member} has no revision {rev}")
+    return _for(caller, as_read(robot))
+
+
+@router.post("/robots/{member}/rollback", summary="Write an earlier revision of a robot's definition again")
+async def roll_back_robot(team: Name, member: Name, body: RollBack, use: UseCasesDep, caller: CallerDep) -> RobotView:
+    """Its status stays."""
+    return as_read(await use.save_robot.roll_back(team, member, to=body.to, by=author(caller)))
+
+
 @router.put("/robots/{member}", summary="Replace a robot's definition", openapi_extra=_takes(required=True))
-async def replace_robot(team: Name, member: Name, body: Raw, use: UseCasesDep) -> RobotView:
-    return as_read(await use.save_robot.replace(team, member, body))
+async def replace_robot(team: Name, member: Name, body: Raw, use: UseCasesDep, caller: CallerDep) -> RobotView:
+    return as_read(await use.save_robot.replace(team, member, body, by=author(caller)))
 
 
 @router.patch(
     "/robots/{member}", summary="Change top-level fields, or robot_status", openapi_extra=_takes(required=False)
 )
-async def change_robot(team: Name, member: Name, body: Raw, use: UseCasesDep) -> RobotView:
-    robot = await use.save_robot.change(team, member, body)
+async def change_robot(team: Name, member: Name, body: Raw, use: UseCasesDep, caller: CallerDep) -> RobotView:
+    robot = await use.save_robot.change(team, member, body, by=author(caller))
     if "robot_status" in body:
         await use.control_robots.forget(team, member)
     return as_read(robot)

@@ -1,6 +1,7 @@
 """Ports of robots: their records, and the copies and events that other services read."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
@@ -8,6 +9,9 @@ from rota_contracts.messages.robot_state import RobotState
 from rota_contracts.robots.robot import Robot
 from trigger_gateway.robots.record import RobotRecord, Subscriber
 from trigger_gateway.teams.shares import Allow, allow_all
+
+HISTORY = 20
+"""Revisions of a robot's definition that are kept."""
 
 
 class RobotRecords(Protocol):
@@ -49,6 +53,29 @@ class RobotRecords(Protocol):
     async def subscribers(self, team: str, source: str, *, kind: str = "webhook") -> list[Subscriber]:
         """The robots that aren't deleted and subscribe to this source, a webhook or a database."""
         ...
+
+
+@dataclass(frozen=True)
+class RobotRevision:
+    """A definition as its owner wrote it. `by`: the name of the key, empty where it isn't known."""
+
+    robot: Robot
+    at: datetime
+    by: str = ""
+
+
+class RobotHistory(Protocol):
+    """The newest revisions of each robot's definition, which are for people alone: nothing reads them to run."""
+
+    async def keep(self, revision: RobotRevision) -> None:
+        """Unless it is there. The oldest go beyond HISTORY."""
+        ...
+
+    async def revisions(self, team: str, member: str) -> Sequence[RobotRevision]:
+        """The newest first."""
+        ...
+
+    async def forget(self, team: str, member: str) -> None: ...
 
 
 class Definitions(Protocol):

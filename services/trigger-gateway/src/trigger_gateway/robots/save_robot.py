@@ -15,10 +15,19 @@ from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_contracts.ids import derived_id
 from rota_contracts.robots.robot import Robot, RobotDefinition, RobotStatus
-from trigger_gateway.problems import Conflict, StoredNotApplied
+from trigger_gateway.problems import Conflict, NotFound, StoredNotApplied
 from trigger_gateway.robots.find_robot import find_robot
-from trigger_gateway.robots.ports import RobotRecords
-from trigger_gateway.robots.record import RobotRecord, changed, definition, deleted, next_record, replaced, same
+from trigger_gateway.robots.ports import RobotHistory, RobotRecords, RobotRevision
+from trigger_gateway.robots.record import (
+    RobotRecord,
+    changed,
+    definition,
+    deleted,
+    next_record,
+    owners_part,
+    replaced,
+    same,
+)
 from trigger_gateway.robots.routes import Routes
 from trigger_gateway.robots.sync_robots import SyncRobots
 from trigger_gateway.teams.shares import Allow, allow_all
@@ -41,10 +50,11 @@ class SaveRobot:
     routes: Routes
     clock: Clock
     new_id: Callable[[], str]
+    history: RobotHistory
     allow: Allow = allow_all
     check: Check = check_nothing
 
-    async def create(self, team: str, raw: Mapping[str, Any], *, key: str | None = None) -> Robot:
+    async def create(self, team: str, raw: Mapping[str, Any], *, key: str | None = None, by: str = "") -> Robot:
         """`key` is the request's idempotency key: a repeat gets the same generated member_id.
 
         Raises Invalid for a wrong definition, Conflict when there is such a robot.
@@ -59,25 +69,35 @@ class SaveRobot:
             if existing is None:
                 record = self._first(robot)
                 if await self.records.insert(record, allow=self.allow):
-                    return await self._apply(record)
+                    return await self._kept(record, by)
             elif existing.robot.deleted:
                 if again := await self._create_again(existing, robot):
-                    return await self._apply(again)
+                    return await self._kept(again, by)
             elif not existing.confirmed and same(robot, existing.robot):
                 return await self._apply(existing)
             else:
                 raise Conflict("robot_exists", f"team {team} has a robot {member} already: change it with PUT or PATCH")
         raise _contended(member)
 
-    async def replace(self, team: str, member: str, raw: Mapping[str, Any]) -> Robot:
+    async def replace(self, team: str, member: str, raw: Mapping[str, Any], *, by: str = "") -> Robot:
         """A new definition in place of the old one; its status stays."""
         wanted = definition(raw)
-        return await self._edit(team, member, lambda robot: replaced(robot, wanted))
+        return await self._edit(team, member, lambda robot: replaced(robot, wanted), by=by)
 
-    async def change(self, team: str, member: str, patch: Mapping[str, Any]) -> Robot:
+    async def change(self, team: str, member: str, patch: Mapping[str, Any], *, by: str = "") -> Robot:
         """Only the given top-level fields."""
         sets_health = "robot_status" in patch
-        return await self._edit(team, member, lambda robot: changed(robot, patch), sets_health=sets_health)
+        return await self._edit(team, member, lambda robot: changed(robot, patch), sets_health=sets_health, by=by)
+
+    async def roll_back(self, team: str, member: str, *, to: int | None = None, by: str = "") -> Robot:
+        """To this revision of its history, or to the one before its definition of now."""
+        now = owners_part((await find_robot(self.records, team, member)).robot)
+        known = await self.history.revisions(team, member)
+        wanted = next((each for each in known if _is(each.robot, to, now)), None)
+        if wanted is None:
+            which = f"revision {to}" if to else "an earlier revision"
+            raise NotFound("revision_not_found", f"robot {member} has no {which}: see the history of its revisions")
+        return await self.replace(team, member, owners_part(wanted.robot).model_dump(mode="json"), by=by)
 
     async def set_status(self, team: str, member: str, status: RobotStatus, *, of: Collection[RobotStatus]) -> Robot:
         """Of a robot that has one of the statuses `of`; any other stays as it is."""
@@ -94,8 +114,9 @@ class SaveRobot:
             await self._apply(record)  # a repeat, after the first could not be published
             return
         await self._edit(team, member, deleted)
+        await self.history.forget(team, member)
 
-    async def _edit(self, team: str, member: str, edit: Edit, *, sets_health: bool = False) -> Robot:
+    async def _edit(self, team: str, member: str, edit: Edit, *, sets_health: bool = False, by: str = "") -> Robot:
         """`sets_health`: the owner sets the status, so earlier reports of runs are ignored."""
         self.sync.check()
         for _ in range(TRIES):
@@ -109,8 +130,11 @@ class SaveRobot:
                 continue
             edited = next_record(record, robot, now, health_at=health_at)
             grows = len(robot.model_dump_json()) > len(record.robot.model_dump_json())
+            rewritten = not robot.deleted and owners_part(robot) != owners_part(record.robot)
+            if rewritten:  # one from before there was a history
+                await self.history.keep(RobotRevision(record.robot, record.changed_at))
             if await self.records.replace(edited, expected=record, allow=self.allow if grows else None):
-                return await self._apply(edited)
+                return await (self._kept(edited, by) if rewritten else self._apply(edited))
         raise _contended(member)
 
     async def _create_again(self, old: RobotRecord, robot: Robot) -> RobotRecord | None:
@@ -126,6 +150,10 @@ class SaveRobot:
         now = self.clock()
         return RobotRecord(robot, now, health_at=now)
 
+    async def _kept(self, record: RobotRecord, by: str) -> Robot:
+        await self.history.keep(RobotRevision(record.robot, record.changed_at, by))
+        return await self._apply(record)
+
     async def _apply(self, record: RobotRecord) -> Robot:
         robot = record.robot
         self.routes.forget(robot.team_id)
@@ -140,6 +168,10 @@ class SaveRobot:
     def _generated(self, team: str, key: str | None) -> str:
         name = self.new_id() if key is None else derived_id("member", team, key)
         return f"mem_{name.replace('-', '')[:12]}"
+
+
+def _is(robot: Robot, to: int | None, now: RobotDefinition) -> bool:
+    return robot.rev == to if to else owners_part(robot) != now
 
 
 def _contended(member: str) -> Conflict:

@@ -7,6 +7,7 @@ from rota_contracts.roles import Role
 ALLOWED: Mapping[Role, tuple[str, ...]] = {
     Role.VIEWER: (
         *("list_robots", "read_robot", "read_robot_status", "read_robot_problems", "read_next_runs", "check_clock"),
+        *("list_robot_revisions", "read_robot_revision"),
         *(
             "list_executions",
             "read_execution",
@@ -48,7 +49,7 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
         *("subscribe", "unsubscribe"),  # under the key's own name; others' are an admin's: http/subscriptions.py
     ),
     Role.ADMIN: (
-        *("create_robot", "replace_robot", "change_robot", "delete_robot"),
+        *("create_robot", "replace_robot", "change_robot", "delete_robot", "roll_back_robot"),
         *("pause_robot", "resume_robot", "stop_robot", "pause_team", "resume_team", "stop_team"),
         *("create_source", "change_source", "delete_source", "put_secret", "delete_secret"),
         *("create_member", "change_member", "delete_member"),

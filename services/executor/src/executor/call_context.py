@@ -1,12 +1,22 @@
 """The context of an agent's call: who pays, in which mode, with which system prompt and facts."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from executor.agents.connectors import Connector
 from executor.agents.facts import facts
 from executor.agents.prompt_files import Agent
 from executor.agents.prompts import DEFAULT_LOCALE, locale_of, system
+from executor.agents.sections.means import explained
+from executor.call_with_tools import Asked
+from executor.domain.calls.duplicates import progress_note
+from executor.domain.conversation.as_text import as_text
+from executor.domain.conversation.chat import Tool
+from executor.domain.conversation.messages import CLOSING, in_round
 from executor.domain.run import Run
 from executor.domain.spending import Payer, payer_of
+from executor.steps.in_window import CALLS
+from rota_common.material import frame_of, joined
 from rota_contracts.messages.agent import CallAgent
 from rota_contracts.messages.trigger import ExecutorMode, Message
 from rota_contracts.robots.ceilings import Ceilings
@@ -55,6 +65,23 @@ def system_of(request: CallAgent, agent: Agent, robot: Robot | None, run: Run | 
     of_run = locale_of(run.execution.trigger, robot) if run else robot.robot_config.default_locale
     locale = request.locale or of_run or DEFAULT_LOCALE
     return system(agent, request.assistant_id, robot, locale=locale, minimal=True)
+
+
+def messages_of(
+    request: CallAgent, first: Message, asked: Asked, connector: Connector
+) -> tuple[Sequence[Message], Sequence[Tool]]:
+    """The conversation of a call, and the tools beside it: those of a model without calls of its own stand in its
+    system prompt `first`. Without tools it is what the caller sent."""
+    if not asked.tools and not asked.iteration:
+        return [first, *request.messages], ()
+    native, frame = connector.can(CALLS), frame_of("call", request.team_id, request.call_id)
+    means = explained(() if native else asked.tools)
+    system = Message(role="system", content=joined(first.text(), means, frame.preamble))
+    rounds = [message for each in asked.turn.rounds for message in in_round(each, {}, frame)]
+    said = progress_note(asked.stalled) if asked.closing is None else CLOSING.format(cap=asked.closing)
+    last = [Message(role="user", content=said)] if said else []
+    messages: Sequence[Message] = [system, *request.messages, *rounds, *last]
+    return (messages, asked.tools) if native else (as_text(messages), ())
 
 
 def facts_of(request: CallAgent, run: Run) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from rota_common.spans.export_spans import Receiver
 from rota_common.stores.blobs import Owner
 from rota_common.stores.team_documents import TeamDocuments
 from rota_contracts.messages.agent import AgentReply, CallAgent, CallUnderWay
+from rota_contracts.messages.conversation import Turn
 from rota_contracts.messages.execution import ExecutionPage, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
@@ -222,6 +223,15 @@ class Calls(Protocol):
 
     async def release(self, call_id: str, *, owner: str) -> None:
         """End the claim of a call that can't be answered now: the next request claims it at once."""
+        ...
+
+    async def turn(self, call_id: str) -> Turn | None:
+        """The agent's turn as far as it was saved; None before its first round, and once there is a reply."""
+        ...
+
+    async def save_turn(self, call_id: str, turn: Turn, *, owner: str) -> bool:
+        """Save the turn of a call without a reply. False if the claim isn't this owner's any more, or there is a
+        reply."""
         ...
 
     async def remember(self, call_id: str, answer: AgentReply) -> AgentReply:

@@ -13,6 +13,7 @@ from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agents
 from executor.agents.team_ceilings import TeamCeilings
 from executor.call_agents import CallAgents, LeaseSettings
+from executor.call_with_tools import CallWithTools
 from executor.check_connector import CheckConnector
 from executor.domain.spans import Content
 from executor.ports import Adapters
@@ -138,6 +139,7 @@ class UseCases:
         )
         built_in = _built_in(adapters, settings, service)
         tools = RedactedTools(RobotTools(mcp=adapters.tools, registry=built_in), adapters.known_secrets)
+        recording = RobotTools(mcp=adapters.recording_tools, registry=built_in, recorded=True)
         call_agents = CallAgents(
             calls=adapters.calls,
             runs=runs,
@@ -148,6 +150,7 @@ class UseCases:
             find_robot=adapters.robots.known,
             observe_piece=partial(publish.observe, ANSWER_PIECE),
             known_secrets=adapters.known_secrets,
+            with_tools=CallWithTools(calls=adapters.calls, tools=tools, recording=recording, clock=clock, owner=owner),
         )
         run_step = StepRunner(
             models=models,
@@ -163,10 +166,7 @@ class UseCases:
             calls=CallRunner(
                 blobs=adapters.blobs,
                 real=Toolset(tools, RedactedProcesses(adapters.processes, adapters.known_secrets)),
-                recording=Toolset(
-                    RobotTools(mcp=adapters.recording_tools, registry=built_in, recorded=True),
-                    adapters.recording_processes,
-                ),
+                recording=Toolset(recording, adapters.recording_processes),
                 known_secrets=adapters.known_secrets,
                 ask_agent=call_agents,
             ),

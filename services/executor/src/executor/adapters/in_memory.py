@@ -21,7 +21,7 @@ from rota_common.testing import in_memory_stores
 from rota_common.testing.in_memory_stores import InMemoryAttachments, InMemoryTeamDocuments
 from rota_contracts.messages.agent import CALLS_LISTED, AgentReply, CallAgent, CallUnderWay
 from rota_contracts.messages.attachment import StoredAttachment
-from rota_contracts.messages.conversation import ToolUse
+from rota_contracts.messages.conversation import ToolUse, Turn
 from rota_contracts.messages.process import ProcessCall
 from rota_contracts.messages.text import INLINE_LIMIT, Text
 from rota_contracts.robots.robot import Robot
@@ -58,6 +58,7 @@ class InMemoryCalls:
         self._answers: dict[str, AgentReply] = {}
         self._claims: dict[str, tuple[str, datetime]] = {}
         self._shown: dict[str, tuple[str, CallUnderWay]] = {}
+        self._turns: dict[str, Turn] = {}
         self.clock = clock
 
     async def claim(
@@ -83,8 +84,18 @@ class InMemoryCalls:
             del self._claims[call_id]
             self._shown.pop(call_id, None)
 
+    async def turn(self, call_id: str) -> Turn | None:
+        return self._turns.get(call_id)
+
+    async def save_turn(self, call_id: str, turn: Turn, *, owner: str) -> bool:
+        if call_id in self._answers or self._claims.get(call_id, ("",))[0] != owner:
+            return False
+        self._turns[call_id] = turn
+        return True
+
     async def remember(self, call_id: str, answer: AgentReply) -> AgentReply:
         self._shown.pop(call_id, None)
+        self._turns.pop(call_id, None)
         return self._answers.setdefault(call_id, answer)
 
     async def under_way(self, team: str, *, chat_id: str | None = None) -> Sequence[CallUnderWay]:

@@ -8,9 +8,10 @@ import pytest
 
 from executor.adapters.in_memory import InMemoryCalls
 from executor.adapters.mongo_calls import MongoCalls
-from executor.ports import Calls
+from executor.call_port import Calls
 from rota_common.stores.mongo import Mongo
 from rota_contracts.messages.agent import AgentReply, CallAgent
+from rota_contracts.messages.conversation import Round, ToolUse, Turn
 from rota_contracts.messages.trigger import Message
 from rota_contracts.model import ALL
 
@@ -138,3 +139,21 @@ async def test_an_aborted_call_has_a_reply_that_says_so_and_its_claim_is_lost(ca
     answer = await calls.remember("c2", AgentReply(agent_id="$keeper", content="done"))
     assert await calls.abort(second, team="acme") is False
     assert await calls.remember("c2", aborted) == answer
+
+
+async def test_the_turn_of_a_call_outlives_its_claim_and_ends_with_the_reply(calls: Calls) -> None:  # CL-28
+    use = ToolUse(step_id="s1", name="shop__find", server="shop", tool="find", arguments={"$of": {"a.b": 1}})
+    turn = Turn(number=1, rounds=[Round(text="$looking", uses=[use])])
+    assert await calls.turn("c1") is None
+    assert await calls.save_turn("c1", turn, owner="first") is False  # there is no such call
+    await claimed(calls, "first")
+    assert await calls.save_turn("c1", turn, owner="second") is False
+    assert await calls.turn("c1") is None
+    assert await calls.save_turn("c1", turn, owner="first") is True
+    await calls.release("c1", owner="first")
+    assert await claimed(calls, "second") is True
+    assert await calls.save_turn("c1", Turn(number=1), owner="first") is False
+    assert await calls.turn("c1") == turn
+    await calls.remember("c1", AgentReply(agent_id="keeper"))
+    assert await calls.turn("c1") is None
+    assert await calls.save_turn("c1", turn, owner="second") is False

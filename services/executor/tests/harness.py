@@ -10,7 +10,6 @@ from services.executor.tests.fixtures import GOOD, outcome_of
 
 from executor.adapters.in_memory import (
     InMemoryBlobs,
-    InMemoryDefinitions,
     InMemoryFiles,
     ScriptedModel,
     ScriptedPictures,
@@ -18,6 +17,7 @@ from executor.adapters.in_memory import (
     ScriptedTools,
 )
 from executor.adapters.in_memory_runs import InMemoryRuns
+from executor.adapters.in_memory_team_definitions import InMemoryDefinitions
 from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.agents.connectors import Connectors
 from executor.agents.operator_files import ALL_TEAMS

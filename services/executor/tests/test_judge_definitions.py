@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from executor.adapters.in_memory import InMemoryDefinitions
+from executor.adapters.in_memory_team_definitions import InMemoryDefinitions
 from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agents
 from executor.agents.team_view import TeamViews

@@ -9,7 +9,8 @@ import pytest
 from services.executor.tests.fixtures import a_task, at, new_run, with_tasks
 from services.executor.tests.harness import StepHarness
 
-from executor.adapters.in_memory import InMemoryDefinitions, ScriptedModel
+from executor.adapters.in_memory import ScriptedModel
+from executor.adapters.in_memory_team_definitions import InMemoryDefinitions
 from executor.agents.connectors import Connectors
 from executor.agents.model_parameters import PARAMETERS
 from executor.agents.prompt_files import Agents

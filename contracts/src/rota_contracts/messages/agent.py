@@ -4,6 +4,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from rota_contracts.messages.conversation import ToolStatus
 from rota_contracts.messages.trigger import Message
 from rota_contracts.messages.usage import ModelCall
 from rota_contracts.model import Instant, Json, Name, Part, Payload
@@ -53,6 +54,13 @@ class AfterHook(Part):
     notes: list[str] = []
 
 
+class CalledTool(Part):
+    """A call of a tool that an agent made before it answered."""
+
+    name: str = Field(description="as the model knows it")
+    status: ToolStatus
+
+
 class AgentReply(Part):
     """The agent's reply. `response` is the JSON found in `content`, if any; `error` is empty on success. `hooked`: of
     an agent with a hook `next`."""
@@ -62,7 +70,8 @@ class AgentReply(Part):
     response: Json = None
     error: str = ""
     model: str = ""
-    call: ModelCall | None = Field(default=None, description="what the model's call took")
+    call: ModelCall | None = Field(default=None, description="what the model's call took; with tools, the last one")
+    tools: list[CalledTool] = Field(default=[], description="the calls of tools before the answer, in their order")
     rehearsed: bool = Field(default=False, description="a canned answer: no model was asked")
     hooked: AfterHook | None = None
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from executor.ports import Calls
+from executor.call_port import Calls
 from rota_contracts.messages import agent
 from rota_contracts.messages.agent import AbortedCalls, CallList, ListCalls
 

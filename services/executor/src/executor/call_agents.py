@@ -1,4 +1,4 @@
-"""Agent calls of the validator and the learner; here, so that keys and limits stay in one place."""
+"""Agent calls without a task of a run; here, so that keys and limits stay in one place."""
 
 import asyncio
 import contextlib
@@ -6,20 +6,23 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
+from time import monotonic
 
-from executor.agents.connectors import REHEARSAL, Connector
+from executor.agents.connectors import Connector
 from executor.agents.prompt_files import Agent
 from executor.agents.team_view import TeamView
-from executor.call_context import facts_of, may_call, mode_of, payer_of_call, system_of
+from executor.call_context import answered, facts_of, may_call, messages_of, mode_of, payer_of_call, system_of
+from executor.call_port import Calls
 from executor.call_with_hooks import call_with_hooks, hooks_of_call
-from executor.domain.answers.forms import echoes, in_form, without_echoes
-from executor.domain.answers.understand import understand
-from executor.domain.conversation.chat import ModelReply
+from executor.call_with_tools import Asked, CallWithTools, ClaimLost, Thought, caller_of
+from executor.domain.answers.understand import Understood, understand, with_quoted
+from executor.domain.context.budget import fit_tools
+from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.planning.answer import LENGTH_LIMIT
 from executor.domain.query_class import last_words
 from executor.domain.run import CEILING, Run, Signal
 from executor.model_port import Model, Prompt
-from executor.ports import Calls, Runs
+from executor.ports import Runs
 from executor.runs.worker import RENEWALS
 from executor.spending.budget_port import AtCeiling
 from executor.steps.answer_stream import AnswerStream
@@ -30,9 +33,9 @@ from executor.steps.redacted_calls import KnownValues
 from rota_common.bus.rpc import STILL_WORKING_S, StillWorking
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
-from rota_common.json_text import extract_json
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.agent import AgentReply, AnswerPieceV1, CallAgent
+from rota_contracts.messages.conversation import Turn
 from rota_contracts.messages.trigger import ExecutorMode, Message
 from rota_contracts.robots.robot import Robot
 
@@ -88,6 +91,7 @@ class CallAgents:
     observe_piece: ObservePiece = not_observed
     known_secrets: KnownValues = lambda team: ()
     hooks: HookMeans | None = None
+    with_tools: CallWithTools | None = None
     _under_way: dict[str, asyncio.Task[AgentReply]] = field(init=False, default_factory=dict)
 
     async def __call__(self, request: CallAgent) -> AgentReply:
@@ -146,6 +150,8 @@ class CallAgents:
         try:
             await asyncio.wait([asking, holding], return_when=asyncio.FIRST_COMPLETED)
             return await self.calls.remember(request.call_id, asking.result()) if asking.done() else None
+        except ClaimLost:
+            return None
         except BaseException:
             with contextlib.suppress(Exception):  # the claim ends anyway, only later
                 await self.calls.release(request.call_id, owner=self.lease.owner)
@@ -194,7 +200,7 @@ class CallAgents:
         await self.runs.deliver_signal(run.id, signal)
 
     async def _complete(self, request: CallAgent, run: Run | None) -> AgentReply:
-        """The answer, and the JSON in it without what it copied of its form's example."""
+        """The answer of the agent's model, with the tools that such a call has."""
         robot = run.robot if run else await self.find_robot(request.team_id, request.member_id)
         agent_id = request.assistant_id
         by_hook = bool(request.callers)
@@ -219,29 +225,37 @@ class CallAgents:
         request: CallAgent,
         agent: Agent,
         messages: Sequence[Message],
+        again: int = 0,
     ) -> AgentReply:
-        agent_id = request.assistant_id
+        """`again`: how often its hook has let the model go on."""
+        mode, began, first = mode_of(run, robot), monotonic(), messages[0]
         known = facts_of(request, run) if run else {"words": request.messages[-1].text()}
         form = request.form if view.agents.is_built_in(agent) else None
-
-        async def ask(candidate: Candidate) -> tuple[ModelReply, str, Connector]:
-            left, connector = request.timeout - candidate.waited, candidate.connector
-            seconds = left if candidate.last else left * FIRST_SHARE
-            prompt = Prompt(messages, connector, seconds, request.call_id, agent.options, known, schema=form)
-            return *await self._streamed(request, candidate.model, prompt), connector
-
-        mode, payer = mode_of(run, robot), payer_of_call(request, run, robot)
         wanted = request.model or agent.connector or self._routed(request, mode, view=view)
-        (reply, text, connector), _ = await self.models.ask(ask, mode, wanted, payer=payer, view=view)
-        if len(text) > LENGTH_LIMIT:
-            long = f"expected at most {LENGTH_LIMIT} characters of agent {agent_id}, got {len(text)}"
-            return AgentReply(agent_id=agent_id, error=long, call=reply.call)
-        own = without_echoes(text, echoes(text, messages[0].text()))
-        found, name = extract_json(in_form(own)), connector.model or connector.id
-        rehearsed = connector.type == REHEARSAL
-        return AgentReply(
-            agent_id=agent_id, content=text, response=found, model=name, call=reply.call, rehearsed=rehearsed
-        )
+        said_before = request.model_copy(update={"messages": [*messages[1:]]})
+        base = derived_id("asked again", request.call_id, again) if again else request.call_id
+
+        async def think(asked: Asked) -> Thought:
+            spent = monotonic() - began if asked.iteration else 0.0
+
+            async def ask(candidate: Candidate) -> tuple[ModelReply, Understood, Connector]:
+                left, connector = request.timeout - spent - candidate.waited, candidate.connector
+                seconds = left if candidate.last else left * FIRST_SHARE
+                tools = fit_tools(asked.tools, connector.window)
+                whole, native = messages_of(said_before, first, replace(asked, tools=tools), connector)
+                step_id = derived_id("call", base, asked.iteration) if asked.iteration else base
+                prompt = Prompt(whole, connector, seconds, step_id, agent.options, known, native, schema=form)
+                return *await self._streamed(request, candidate.model, prompt, tools), connector
+
+            payer = payer_of_call(request, run, robot)
+            (reply, said, connector), _ = await self.models.ask(ask, mode, wanted, payer=payer, view=view)
+            return Thought(reply, said.text, said.calls, connector)
+
+        caller = caller_of(request, agent, robot, mode, view=view, again=again)
+        if caller is None or self.with_tools is None:
+            return answered(await think(Asked(Turn(number=1))), agent.id, first)
+        thought, tools = await self.with_tools(caller, think)
+        return answered(thought, agent.id, first).model_copy(update={"tools": tools})
 
     def _routed(self, request: CallAgent, mode: ExecutorMode, *, view: TeamView) -> str:
         """The connector for a person's query; calls in the course of a run are none."""
@@ -249,14 +263,20 @@ class CallAgents:
         found = self.models.route(mode, query, view=view)
         return found.connector if found else ""
 
-    async def _streamed(self, request: CallAgent, model: Model, prompt: Prompt) -> tuple[ModelReply, str]:
-        """The reply and its text, in pieces, too, where the caller wants them."""
+    async def _streamed(
+        self, request: CallAgent, model: Model, prompt: Prompt, tools: Sequence[Tool]
+    ) -> tuple[ModelReply, Understood]:
+        """The reply, and its answer in pieces, too, where the caller wants them."""
         async with AnswerStream(partial(self._piece, request), known=self.known_secrets(request.team_id)) as stream:
-            reply, _ = await ask_within(model, replace(prompt, on_text=stream.feed if request.streamed else None))
-            text = understand(reply).text
-            if stream.begun and len(text) <= LENGTH_LIMIT:
-                await stream.end(text)
-            return reply, text
+            reply, messages = await ask_within(
+                model, replace(prompt, on_text=stream.feed if request.streamed else None)
+            )
+            written = [message.text() for message in messages if message.role in ("user", "tool")]
+            reply = with_quoted(reply, tools, written)
+            said = understand(reply, tools)
+            if stream.begun and not said.calls and len(said.text) <= LENGTH_LIMIT:
+                await stream.end(said.text)
+            return reply, said
 
     async def _piece(self, request: CallAgent, number: int, text: str) -> None:
         of = {"team_id": request.team_id, "member_id": request.member_id, "call_id": request.call_id}

@@ -1,13 +1,26 @@
 """The context of an agent's call: who pays, in which mode, with which system prompt and facts."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from executor.agents.connectors import REHEARSAL, Connector
 from executor.agents.facts import facts
 from executor.agents.prompt_files import Agent
 from executor.agents.prompts import DEFAULT_LOCALE, locale_of, system
+from executor.agents.sections.means import explained
+from executor.call_with_tools import Asked, Thought
+from executor.domain.answers.forms import echoes, in_form, without_echoes
+from executor.domain.calls.duplicates import progress_note
+from executor.domain.conversation.as_text import as_text
+from executor.domain.conversation.chat import Tool
+from executor.domain.conversation.messages import CLOSING, in_round
+from executor.domain.planning.answer import LENGTH_LIMIT
 from executor.domain.run import Run
 from executor.domain.spending import Payer, payer_of
-from rota_contracts.messages.agent import CallAgent
+from executor.steps.in_window import CALLS
+from rota_common.json_text import extract_json
+from rota_common.material import frame_of, joined
+from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.trigger import ExecutorMode, Message
 from rota_contracts.robots.ceilings import Ceilings
 from rota_contracts.robots.robot import Robot, platform_name
@@ -57,6 +70,23 @@ def system_of(request: CallAgent, agent: Agent, robot: Robot | None, run: Run | 
     return system(agent, request.assistant_id, robot, locale=locale, minimal=True)
 
 
+def messages_of(
+    request: CallAgent, first: Message, asked: Asked, connector: Connector
+) -> tuple[Sequence[Message], Sequence[Tool]]:
+    """The conversation of a call, and the tools beside it: those of a model without calls of its own stand in its
+    system prompt `first`. Without tools it is what the caller sent."""
+    if not asked.tools and not asked.iteration:
+        return [first, *request.messages], ()
+    native, frame = connector.can(CALLS), frame_of("call", request.team_id, request.call_id)
+    means = explained(() if native else asked.tools)
+    system = Message(role="system", content=joined(first.text(), means, frame.preamble))
+    rounds = [message for each in asked.turn.rounds for message in in_round(each, {}, frame)]
+    said = progress_note(asked.stalled) if asked.closing is None else CLOSING.format(cap=asked.closing)
+    last = [Message(role="user", content=said)] if said else []
+    messages: Sequence[Message] = [system, *request.messages, *rounds, *last]
+    return (messages, asked.tools) if native else (as_text(messages), ())
+
+
 def facts_of(request: CallAgent, run: Run) -> dict[str, Any]:
     """`kind` is the robot's use of this agent, whatever its name."""
     used_for = (kind for kind in KINDS if request.assistant_id == run.robot.phase_agent(kind))
@@ -64,3 +94,14 @@ def facts_of(request: CallAgent, run: Run) -> dict[str, Any]:
     given = {name: request.metadata.get(name, []) for name in ("history", "under_way")} if kind == "dedup" else {}
     check = {"check": request.metadata["check"]} if "check" in request.metadata else {}
     return facts(run, kind) | given | check
+
+
+def answered(thought: Thought, agent_id: str, system: Message) -> AgentReply:
+    """The answer, and the JSON in it without what it copied of its form's example."""
+    text, reply, connector = thought.text, thought.reply, thought.connector
+    if len(text) > LENGTH_LIMIT:
+        long = f"expected at most {LENGTH_LIMIT} characters of agent {agent_id}, got {len(text)}"
+        return AgentReply(agent_id=agent_id, error=long, call=reply.call)
+    found = extract_json(in_form(without_echoes(text, echoes(text, system.text()))))
+    name, rehearsed = connector.model or connector.id, connector.type == REHEARSAL
+    return AgentReply(agent_id=agent_id, content=text, response=found, model=name, call=reply.call, rehearsed=rehearsed)

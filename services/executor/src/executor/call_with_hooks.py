@@ -9,14 +9,13 @@ from executor.domain.spending import summed
 from executor.steps.own_hooks import HookMeans, OwnHooksAsked
 from executor.steps.used_agents import AskAgent
 from rota_common.json_text import extract_json
-from rota_contracts.ids import derived_id
 from rota_contracts.json_values import unstorable
 from rota_contracts.messages.agent import AfterHook, AgentReply, CallAgent, Completion
 from rota_contracts.messages.agent_hook import AgentHookCall
 from rota_contracts.messages.trigger import Message
 
-Answer = Callable[[CallAgent, Agent, Sequence[Message]], Awaitable[AgentReply]]
-"""What the agent's model answers to these messages."""
+Answer = Callable[[CallAgent, Agent, Sequence[Message], int], Awaitable[AgentReply]]
+"""What the agent's model answers to these messages; the number counts the times that it is asked again."""
 
 
 def hooks_of_call(
@@ -75,13 +74,12 @@ async def _answered(
 ) -> AgentReply:
     """The model's answer; kept, and not shown in pieces, where a hook is asked about it."""
     if agent.hooks.next is None:
-        return await answer(request, agent, messages)
+        return await answer(request, agent, messages, again)
     name = f"answer-{again}"
     kept = await means.calls.kept(request.call_id, name)
     if kept is None:
-        step_id = derived_id("asked again", request.call_id, again) if again else request.call_id
-        asked = request.model_copy(update={"call_id": step_id, "streamed": False})
-        reply = await answer(asked, agent, messages)
+        asked = request.model_copy(update={"streamed": False})
+        reply = await answer(asked, agent, messages, again)
         kept = await means.calls.keep(request.call_id, name, reply.model_dump_json(), team=request.team_id)
     return AgentReply.model_validate_json(kept)
 

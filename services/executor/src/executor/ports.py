@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import NamedTuple, Protocol
 
+from executor.call_port import Calls
 from executor.decision_port import DecisionQueries
 from executor.definition_port import Definitions, NoDefinitions
 from executor.domain.run import JournalEntry, Run, Signal
@@ -20,7 +21,6 @@ from rota_common.spans.export_spans import Receiver
 from rota_common.stores.blobs import Owner
 from rota_common.stores.team_documents import TeamDocuments
 from rota_common.team_secrets import CachedSecrets, TeamSecrets
-from rota_contracts.messages.agent import AgentReply, CallAgent, CallUnderWay
 from rota_contracts.messages.definition import CountRuns, RunCounts
 from rota_contracts.messages.execution import ExecutionPage, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
@@ -211,50 +211,6 @@ class Runs(RunQueries, Protocol):
         ...
 
 
-class Calls(Protocol):
-    """Replies to agent calls by call id, kept for a while, and claims of the calls that have none yet.
-
-    Claims end by the store's own clock."""
-
-    async def claim(
-        self, call_id: str, *, team: str, owner: str, lease: timedelta, shown: CallAgent | None = None
-    ) -> AgentReply | bool:
-        """The reply, if there is one. Otherwise True if the call is `owner`'s for `lease`, and False while another
-        claim is alive, be it the owner's own. `shown`: the call, if its team is to see and abort it."""
-        ...
-
-    async def renew(self, call_id: str, *, owner: str, lease: timedelta) -> bool:
-        """Prolong the claim. False if it isn't this owner's any more, or the call has its reply."""
-        ...
-
-    async def release(self, call_id: str, *, owner: str) -> None:
-        """End the claim of a call that can't be answered now: the next request claims it at once."""
-        ...
-
-    async def remember(self, call_id: str, answer: AgentReply) -> AgentReply:
-        """Store the reply and return it; if there is one already, return that."""
-        ...
-
-    async def keep(self, call_id: str, name: str, text: str, *, team: str) -> str:
-        """Keep what came in the course of a call or of a run's turn, under this name, and return it; if there is
-        something already, return that. It stays as long as replies do."""
-        ...
-
-    async def kept(self, call_id: str, name: str) -> str | None: ...
-
-    async def under_way(self, team: str, *, chat_id: str | None = None) -> Sequence[CallUnderWay]:
-        """The calls with a claim that is alive, of those that the team is to see; the newest first, CALLS_LISTED at
-        most."""
-        ...
-
-    async def abort(self, call: CallUnderWay, *, team: str) -> bool:
-        """Give the call a reply that says so, unless it has one; False if it has, or isn't under way."""
-        ...
-
-
-async def _nothing() -> None: ...
-
-
 def no_secrets() -> TeamSecrets:
     """No team has any."""
 
@@ -266,6 +222,9 @@ def no_secrets() -> TeamSecrets:
 
 def _none_known(team: str) -> Collection[str]:
     return ()
+
+
+async def _nothing() -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)

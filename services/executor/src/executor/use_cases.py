@@ -14,6 +14,7 @@ from executor.agents.prompt_files import Agents
 from executor.agents.team_ceilings import TeamCeilings
 from executor.agents.team_view import TeamViews
 from executor.call_agents import CallAgents, LeaseSettings
+from executor.call_with_tools import CallWithTools
 from executor.check_connector import CheckConnector
 from executor.domain.spans import Content
 from executor.ports import Adapters
@@ -152,6 +153,7 @@ class UseCases:
         built_in = _built_in(adapters, settings, service)
         tools = RedactedTools(RobotTools(mcp=adapters.tools, registry=built_in), adapters.known_secrets)
         processes = RedactedProcesses(adapters.processes, adapters.known_secrets)
+        recording = RobotTools(mcp=adapters.recording_tools, registry=built_in, recorded=True)
         own_hooks = HookMeans(processes=processes, calls=adapters.calls, models=models)
         call_agents = CallAgents(
             calls=adapters.calls,
@@ -163,15 +165,13 @@ class UseCases:
             observe_piece=partial(publish.observe, ANSWER_PIECE),
             known_secrets=adapters.known_secrets,
             hooks=own_hooks,
+            with_tools=CallWithTools(calls=adapters.calls, tools=tools, recording=recording, clock=clock, owner=owner),
         )
         calls = CallRunner(
             blobs=adapters.blobs,
             views=views,
             real=Toolset(tools, processes),
-            recording=Toolset(
-                RobotTools(mcp=adapters.recording_tools, registry=built_in, recorded=True),
-                adapters.recording_processes,
-            ),
+            recording=Toolset(recording, adapters.recording_processes),
             known_secrets=adapters.known_secrets,
             ask_agent=call_agents,
         )

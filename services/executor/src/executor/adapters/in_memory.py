@@ -2,11 +2,12 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from executor.adapters.in_memory_budget import ConnectorPrices, InMemoryBudget
 from executor.adapters.in_memory_runs import InMemoryRuns
+from executor.adapters.in_memory_team_definitions import InMemoryDefinitions
 from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.adapters.rehearsal_model import RehearsalModel
 from executor.domain.calls_under_way import aborted, call_under_way
@@ -20,22 +21,13 @@ from rota_common.errors import Permanent, Transient
 from rota_common.stores.blobs import Owner, text_of
 from rota_common.testing import in_memory_stores
 from rota_common.testing.in_memory_stores import InMemoryAttachments, InMemoryTeamDocuments
-from rota_contracts.definitions.definition import (
-    Definition,
-    DefinitionKind,
-    DefinitionSet,
-    definition_key,
-    entry,
-)
 from rota_contracts.messages.agent import CALLS_LISTED, AgentReply, CallAgent, CallUnderWay
 from rota_contracts.messages.attachment import StoredAttachment
-from rota_contracts.messages.conversation import ToolUse
+from rota_contracts.messages.conversation import ToolUse, Turn
 from rota_contracts.messages.process import ProcessCall
 from rota_contracts.messages.text import INLINE_LIMIT, Text
 from rota_contracts.robots.robot import Robot
 from rota_contracts.roles import Role
-
-BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def in_memory(*robots: Robot, **given: Any) -> Adapters:
@@ -70,6 +62,7 @@ class InMemoryCalls:
         self._claims: dict[str, tuple[str, datetime]] = {}
         self._shown: dict[str, tuple[str, CallUnderWay]] = {}
         self._kept: dict[tuple[str, str], str] = {}
+        self._turns: dict[str, Turn] = {}
         self.clock = clock
 
     async def claim(
@@ -95,8 +88,18 @@ class InMemoryCalls:
             del self._claims[call_id]
             self._shown.pop(call_id, None)
 
+    async def turn(self, call_id: str) -> Turn | None:
+        return self._turns.get(call_id)
+
+    async def save_turn(self, call_id: str, turn: Turn, *, owner: str) -> bool:
+        if call_id in self._answers or self._claims.get(call_id, ("",))[0] != owner:
+            return False
+        self._turns[call_id] = turn
+        return True
+
     async def remember(self, call_id: str, answer: AgentReply) -> AgentReply:
         self._shown.pop(call_id, None)
+        self._turns.pop(call_id, None)
         return self._answers.setdefault(call_id, answer)
 
     async def keep(self, call_id: str, name: str, text: str, *, team: str) -> str:
@@ -134,41 +137,6 @@ class InMemoryRobots:
 
     async def known(self, team: str, member: str, *, rev: int | None = None) -> Robot | None:
         return await self.find(team, member)
-
-
-class InMemoryDefinitions:
-    """Sets and revisions of teams, which stay. `reads`: how many of them were read."""
-
-    def __init__(self) -> None:
-        self._sets: dict[str, list[DefinitionSet]] = {}
-        self._ones: dict[str, Definition] = {}
-        self.reads = self.sequence = 0
-
-    def write(self, team: str, *specs: tuple[DefinitionKind, str, dict[str, Any] | None], at: datetime = BEGAN) -> int:
-        """Make the next set of all these at once, of which those without a spec are deleted; returns its number."""
-        sets = self._sets.setdefault(team, [DefinitionSet(team_id=team, rev=0)])
-        rev, entries = len(sets), dict(sets[-1].entries)
-        for kind, definition_id, spec in specs:
-            if spec is None:
-                del entries[entry(kind, definition_id)]
-                continue
-            of: dict[str, Any] = {"team_id": team, "kind": kind, "id": definition_id, "rev": rev}
-            self._ones[definition_key(team, kind, definition_id, rev)] = Definition(**of, spec=spec, written_at=at)
-            entries[entry(kind, definition_id)] = rev
-        sets.append(DefinitionSet(team_id=team, rev=rev, entries=entries))
-        return rev
-
-    async def current(self, team: str) -> DefinitionSet:
-        return self._sets[team][-1] if team in self._sets else DefinitionSet(team_id=team, rev=0)
-
-    async def at(self, team: str, rev: int) -> DefinitionSet | None:
-        self.reads += 1
-        sets = self._sets.get(team, [])
-        return sets[rev] if rev < len(sets) else None
-
-    async def one(self, team: str, kind: DefinitionKind, definition_id: str, rev: int) -> Definition | None:
-        self.reads += 1
-        return self._ones.get(definition_key(team, kind, definition_id, rev))
 
 
 @dataclass(eq=False)

@@ -1,7 +1,7 @@
 """Agent calls in MongoDB, for a week: `{_id: <call id>, team, owner, claim, until, at}`, and `answer` once there is.
 
-Until then a call that its team sees has `shown`: `{team, chat_id, agent_id, member_id, began_at}`. What came in its
-course is `{_id: <call id>/<name>, team, kept, at}`.
+Until then `turn` is its agent's turn as JSON, if that uses tools, and a call that its team sees has `shown`:
+`{team, chat_id, agent_id, member_id, began_at}`. What came in its course is `{_id: <call id>/<name>, team, kept, at}`.
 """
 
 from collections.abc import Sequence
@@ -14,6 +14,7 @@ from pymongo.errors import DuplicateKeyError
 from executor.domain.calls_under_way import aborted, call_under_way
 from rota_common.stores.mongo import NOW, Database, Document, after
 from rota_contracts.messages.agent import CALLS_LISTED, AgentReply, CallAgent, CallUnderWay
+from rota_contracts.messages.conversation import Turn
 
 KEEP_S = 7 * 86400
 SHOWN = ("chat_id", "agent_id", "member_id", "began_at")
@@ -54,14 +55,26 @@ class MongoCalls:
         return renewed.matched_count == 1
 
     async def release(self, call_id: str, *, owner: str) -> None:
-        await self._calls.delete_one({"_id": call_id, "owner": owner, "answer": None})
+        mine = {"_id": call_id, "owner": owner, "answer": None}
+        deleted = await self._calls.delete_one({**mine, "turn": None})
+        if not deleted.deleted_count:
+            await self._calls.update_one(mine, [{"$set": {"until": NOW}}])
+
+    async def turn(self, call_id: str) -> Turn | None:
+        found = await self._calls.find_one({"_id": call_id, "answer": None}, {"turn": 1})
+        return Turn.model_validate_json(found["turn"]) if found and found.get("turn") else None
+
+    async def save_turn(self, call_id: str, turn: Turn, *, owner: str) -> bool:
+        mine = {"_id": call_id, "owner": owner, "answer": None}
+        saved = await self._calls.update_one(mine, {"$set": {"turn": turn.model_dump_json()}})
+        return saved.matched_count == 1
 
     async def remember(self, call_id: str, answer: AgentReply) -> AgentReply:
         # $literal: an answer may contain what MongoDB would take for fields.
         first = {"$ifNull": ["$answer", {"$literal": answer.model_dump(mode="json")}]}
         document = await self._calls.find_one_and_update(
             {"_id": call_id},
-            [{"$set": {"answer": first, "at": NOW}}, {"$unset": "shown"}],
+            [{"$set": {"answer": first, "at": NOW}}, {"$unset": ["shown", "turn"]}],
             upsert=True,
             return_document=ReturnDocument.AFTER,
         )
@@ -93,7 +106,7 @@ class MongoCalls:
     async def abort(self, call: CallUnderWay, *, team: str) -> bool:
         answer = {"answer": {"$literal": aborted(call).model_dump(mode="json")}, "at": NOW}
         wanted = {"_id": call.id, "answer": None, **_alive(team)}
-        done = await self._calls.update_one(wanted, [{"$set": answer}, {"$unset": "shown"}])
+        done = await self._calls.update_one(wanted, [{"$set": answer}, {"$unset": ["shown", "turn"]}])
         return done.modified_count == 1
 
 

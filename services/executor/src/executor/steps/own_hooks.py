@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 
 from executor.agents.prompt_files import Agent
 from executor.agents.team_view import TeamView
+from executor.call_port import Calls
 from executor.domain.hooks.messages import UnusableReply, rewritten, shown
 from executor.domain.hooks.own_hooks import CREATE, MOST_CALLS, NEXT, checked, known_options, refusal
 from executor.domain.uses import NO_USES, ByAgent, Uses, merged, read_uses
 from executor.hook_port import HookFailed
 from executor.model_port import NoAnswer
-from executor.ports import Calls
 from executor.steps.models import Models
 from executor.steps.process_hook import ask_process
 from executor.steps.used_agents import AskAgent

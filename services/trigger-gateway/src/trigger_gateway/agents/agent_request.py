@@ -18,7 +18,7 @@ class Skip(Strict):
 
 
 class PlainAgentRequest(Strict):
-    """A call of an agent. It asks its model once, without tools."""
+    """A call of an agent, which may use its tools."""
 
     messages: list[Message] = Field(min_length=1, max_length=1000)
     member_id: Name | None = Field(default=None, description="the robot in whose name it is called")

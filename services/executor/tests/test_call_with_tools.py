@@ -1,6 +1,7 @@
 """Calls of agents with tools, without a run: their rounds are saved, and another replica goes on with them."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,14 @@ from typing import Any
 import pytest
 
 from executor.abort_calls import AbortCalls
-from executor.adapters.in_memory import InMemoryCalls, InMemoryFiles, InMemoryRobots, ScriptedModel, ScriptedTools
+from executor.adapters.in_memory import (
+    InMemoryCalls,
+    InMemoryFiles,
+    InMemoryRobots,
+    ScriptedModel,
+    ScriptedProcesses,
+    ScriptedTools,
+)
 from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.adapters.mcp_servers import Http, Server
 from executor.adapters.mcp_tools import McpTools
@@ -21,6 +29,7 @@ from executor.call_with_tools import CallWithTools
 from executor.domain.conversation.chat import ModelReply, Tool, ToolCall
 from executor.spending.budget_port import AtCeiling
 from executor.steps.models import Models
+from executor.steps.own_hooks import HookMeans
 from executor.steps.redacted_calls import RedactedTools
 from executor.tool_ports import Tools
 from rota_common.errors import Transient
@@ -29,6 +38,7 @@ from rota_common.testing.team_secrets import InMemoryTeamSecrets
 from rota_contracts.messages.agent import AbortCalls as Abortion
 from rota_contracts.messages.agent import AgentReply, AnswerPieceV1, CallAgent
 from rota_contracts.messages.conversation import ToolUse
+from rota_contracts.messages.process import ProcessCall
 from rota_contracts.messages.trigger import Message
 from rota_contracts.model import ALL
 
@@ -293,3 +303,42 @@ async def test_a_model_without_calls_of_its_own_reads_of_its_tools_in_text(world
     assert world.offered() == [[], []]
     assert FIND.description in world.model.prompts[0].messages[0].text()
     assert "<tool_result>" in world.read()
+
+
+async def test_a_call_says_who_does_what_for_its_agent_before_the_agents_file(world: World) -> None:  # CL-20
+    search = Tool("shop__search", "shop", "search", "Searches.", idempotent=True)
+    world.write(AGENT.replace("\n---\nYou", "\nuses: {web: disabled, fetch: disabled}\n---\nYou"))
+    world.tools = ScriptedTools([FIND, search])
+    world.model = ScriptedModel(uses("web_search", query="bills"), "Found.", "None.")
+    reply = await world.replica()(a_call(uses={"web": "mcp:shop.search"}))
+    assert (reply.content, called(reply)) == ("Found.", [("web_search", "completed")])
+    assert "web_search" in world.offered()[0]
+    await world.replica()(a_call("c2"))
+    assert "web_search" not in world.offered()[-1]
+    for said, wrong in (
+        ({"vision": "builtin"}, "uses.vision: expected an agent, because none is built in"),
+        ({"vision": "seer"}, "uses.vision: there is no agent seer"),
+    ):
+        assert (await world.replica()(a_call(str(said), uses=said))).error.startswith(wrong)
+
+
+async def test_each_answer_that_a_hook_lets_go_on_has_a_turn_of_its_own(world: World) -> None:  # EX-98 CL-28
+    world.write(AGENT.replace("\n---\nYou", "\nhooks: {next: keeper.next}\n---\nYou"))
+    world.model = ScriptedModel(
+        uses(FIND.name, of="May"), "May is due.", uses(FIND.name, of="June"), "June is due, too."
+    )
+
+    async def reply_of(name: str, call: ProcessCall) -> str:
+        given: Any = call.args[0]
+        kept = [{"id": message["id"]} for message in given["messages"]]
+        more = {"messages": [*kept, {"role": "user", "text": "And June?"}]}
+        return json.dumps(more if given["again"] == 0 else {})
+
+    replica = world.replica()
+    means = HookMeans(processes=ScriptedProcesses(answer=reply_of), calls=world.calls, models=replica.models)
+    reply = await replace(replica, hooks=means)(a_call())
+    assert reply.content == "June is due, too."
+    assert [use.arguments for use in world.tools.calls] == [{"of": "May"}, {"of": "June"}]
+    assert len({use.step_id for use in world.tools.calls}) == 2
+    assert len({prompt.step_id for prompt in world.model.prompts}) == 4
+    assert "May is due." in world.read()

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
-from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S
+from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S, Service
 from rota_contracts.messages.provider import Capability, ConnectorOptions, Mode
 from rota_contracts.model import Part
 from rota_contracts.robots.autonomy import Autonomy
@@ -19,9 +19,6 @@ PROMPT_LIMIT = 200_000
 CAPABILITIES = ", ".join(Capability)
 
 Text = Annotated[str, StringConstraints(max_length=2_000)]
-
-Service = Literal["search", "vision", "audio", "fetch", "web", "keyword", "querydsl", "rerank"]
-"""What others do for an agent (`uses`)."""
 
 
 class McpServerUse(Part):

@@ -16,6 +16,10 @@ CALLERS = 3
 """Agents that may have led to a call, one by the other."""
 
 
+Service = Literal["search", "vision", "audio", "fetch", "web", "keyword", "querydsl", "rerank"]
+"""What others do for an agent (`uses`)."""
+
+
 class CallAgent(Part):
     """Request to the executor: call an agent. A repeated `call_id` returns the stored reply, without a second call."""
 
@@ -27,6 +31,7 @@ class CallAgent(Part):
     execution_id: str | None = None
     model: str | None = Field(default=None, description="a connector's id, instead of the agent's own")
     timeout: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=LONGEST_S, description="seconds")
+    uses: dict[Service, str] = Field(default={}, description="who does what for the agent, before what its file says")
     metadata: dict[str, Json] = {}
     locale: str | None = None
     route: str | None = Field(default=None, description="where the caller is: a page or a path of its own")

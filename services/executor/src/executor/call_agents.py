@@ -11,7 +11,16 @@ from time import monotonic
 from executor.agents.connectors import Connector
 from executor.agents.prompt_files import Agent
 from executor.agents.team_view import TeamView
-from executor.call_context import answered, facts_of, may_call, messages_of, mode_of, payer_of_call, system_of
+from executor.call_context import (
+    answered,
+    facts_of,
+    may_call,
+    messages_of,
+    mode_of,
+    payer_of_call,
+    system_of,
+    with_uses,
+)
 from executor.call_port import Calls
 from executor.call_with_hooks import call_with_hooks, hooks_of_call
 from executor.call_with_tools import Asked, CallWithTools, ClaimLost, Thought, caller_of
@@ -210,6 +219,7 @@ class CallAgents:
         if (agent := view.agents.find(agent_id)) is None:
             raise Permanent(view.missing(agent_id))
         self.models.check_offered(agent, request.model or "", view=view)
+        agent = with_uses(agent, request, view)
         messages = [system_of(request, agent, robot, run), *request.messages]
         answer = partial(self._answer, view, run, robot)
         if self.hooks is not None and agent.hooks and mode_of(run, robot) is ExecutorMode.STANDARD:

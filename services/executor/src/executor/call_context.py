@@ -1,6 +1,7 @@
 """The context of an agent's call: who pays, in which mode, with which system prompt and facts."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from executor.agents.connectors import REHEARSAL, Connector
@@ -8,6 +9,7 @@ from executor.agents.facts import facts
 from executor.agents.prompt_files import Agent
 from executor.agents.prompts import DEFAULT_LOCALE, locale_of, system
 from executor.agents.sections.means import explained
+from executor.agents.team_view import TeamView
 from executor.call_with_tools import Asked, Thought
 from executor.domain.answers.forms import echoes, in_form, without_echoes
 from executor.domain.calls.duplicates import progress_note
@@ -17,7 +19,9 @@ from executor.domain.conversation.messages import CLOSING, in_round
 from executor.domain.planning.answer import LENGTH_LIMIT
 from executor.domain.run import Run
 from executor.domain.spending import Payer, payer_of
+from executor.domain.uses import ByAgent, UsesError, merged, read_uses
 from executor.steps.in_window import CALLS
+from rota_common.errors import Permanent
 from rota_common.json_text import extract_json
 from rota_common.material import frame_of, joined
 from rota_contracts.messages.agent import AgentReply, CallAgent
@@ -59,6 +63,21 @@ def mode_of(run: Run | None, robot: Robot | None) -> ExecutorMode:
     if run is not None:
         return run.execution.executor_mode
     return robot.robot_config.executor.mode if robot else ExecutorMode.STANDARD
+
+
+def with_uses(agent: Agent, request: CallAgent, view: TeamView) -> Agent:
+    """The agent with what the call says of its services. Raises Permanent for what can't be, or an agent that isn't
+    there."""
+    if not request.uses:
+        return agent
+    try:
+        said = read_uses(request.uses)
+    except UsesError as error:
+        raise Permanent(str(error)) from error
+    for service, provider in said.providers():
+        if isinstance(provider, ByAgent) and view.agents.find(provider.agent_id) is None:
+            raise Permanent(f"uses.{service}: {view.missing(provider.agent_id)}")
+    return replace(agent, uses=merged(said, agent.uses))
 
 
 def system_of(request: CallAgent, agent: Agent, robot: Robot | None, run: Run | None) -> Message:

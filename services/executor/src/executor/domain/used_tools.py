@@ -6,7 +6,7 @@ from typing import Final
 
 from executor.domain.conversation.chat import BUILT_IN, Tool
 from executor.domain.uses import ByAgent, ByTool, Uses
-from rota_contracts.definitions.agent import Service
+from rota_contracts.messages.agent import Service
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.robots.resources import MCPServer
 from rota_contracts.robots.robot import Robot

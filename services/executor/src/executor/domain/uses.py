@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
-from rota_contracts.definitions.agent import Service
+from rota_contracts.messages.agent import Service
 from rota_contracts.robots.robot import platform_name
 
 DISABLED, BUILTIN, BY_TOOL = "disabled", "builtin", "mcp:"

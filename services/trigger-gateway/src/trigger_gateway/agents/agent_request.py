@@ -1,8 +1,10 @@
 """The request for a call of an agent, and its answer, over HTTP and over NATS."""
 
-from pydantic import Field
+from typing import Annotated
 
-from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S, LONGEST_S, AfterHook, AgentReply, CallAgent
+from pydantic import Field, StringConstraints
+
+from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S, LONGEST_S, AfterHook, AgentReply, CallAgent, Service
 from rota_contracts.messages.trigger import Message
 from rota_contracts.model import Json, Name
 from trigger_gateway.agents.call_team_agent import AgentCall
@@ -24,6 +26,9 @@ class PlainAgentRequest(Strict):
     member_id: Name | None = Field(default=None, description="the robot in whose name it is called")
     model: str | None = Field(default=None, max_length=200, description="a connector, in place of the agent's own")
     timeout: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=LONGEST_S, description="seconds")
+    uses: dict[Service, Annotated[str, StringConstraints(max_length=200)]] = Field(
+        default={}, description="who does what for the agent, before what its file says"
+    )
     skip: Skip = Skip()
     metadata: dict[str, Json] = {}
     locale: str | None = Field(default=None, max_length=35)
@@ -39,6 +44,7 @@ class PlainAgentRequest(Strict):
             member=self.member_id,
             model=self.model,
             timeout=self.timeout,
+            uses=self.uses,
             metadata=self.metadata,
             locale=self.locale,
             route=self.route,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rota_common.errors import Permanent
 from rota_contracts.ids import derived_id
 from rota_contracts.json_values import unstorable
-from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S, AgentReply, CallAgent
+from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S, AgentReply, CallAgent, Service
 from rota_contracts.messages.control import has_content
 from rota_contracts.messages.trigger import Message
 from rota_contracts.model import ALL, Json
@@ -31,6 +31,7 @@ class AgentCall:
     member: str | None = None
     model: str | None = None
     timeout: float = DEFAULT_TIMEOUT_S
+    uses: Mapping[Service, str] | None = None
     metadata: Mapping[str, Json] | None = None
     locale: str | None = None
     route: str | None = None
@@ -68,6 +69,7 @@ class CallTeamAgent:
             messages=self.guard.cut(call.messages),
             model=call.model or None,
             timeout=call.timeout,
+            uses={**(call.uses or {})},
             metadata={**(call.metadata or {})},
             locale=call.locale,
             route=call.route,

@@ -56,7 +56,8 @@ async def agents(**given: Any) -> AsyncIterator[Agents]:
 async def test_a_call_has_the_parameters_and_the_result_of_the_specification() -> None:  # EX-88 EX-89 CL-28
     async with agents() as play:
         given = {"model": "deepseek.v3", "timeout": 120, "metadata": {"source": "job"}, "locale": "zh-CN"}
-        more = {"skip": {"output": False, "history": False, "trace": True}, "route": "/inbox", "chat_id": "custom-id"}
+        more: dict[str, Any] = {"skip": {"output": False, "history": False, "trace": True}, "route": "/inbox"}
+        more |= {"chat_id": "custom-id", "uses": {"web": "mcp:brave.search"}}
         answer = await play.made.call("POST", CLASSIFY, json=HELLO | given | more)
         assert answer.status_code == 200
         expected = {"agent_id": "yao.keeper.classify", "content": '{"kind": "bill"}', "response": {"kind": "bill"}}

@@ -146,10 +146,6 @@ def test_qdrant_asks_for_the_key_that_the_memory_shows(resources: list[Resource]
     assert [pod for pod, spec in found.items() if ("Secret", "qdrant-key") in references(spec)] == ["memory", "qdrant"]
 
 
-def test_no_secret_is_part_of_the_overlay(resources: list[Resource]) -> None:
-    assert not of_kind(resources, "Secret")
-
-
 def shared_settings(resources: list[Resource]) -> dict[str, str]:
     maps = of_kind(resources, "ConfigMap")
     return next(one["data"] for name, one in maps.items() if re.fullmatch(r"rota-(?!ca$)[a-z0-9]+", name))

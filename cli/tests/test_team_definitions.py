@@ -73,6 +73,7 @@ def test_what_is_wrong_is_named_with_its_file(folder: Path, subtests: pytest.Sub
         "kind: Agent\nprompt: x": "id: expected one, like experts.writer, of the Agent",
         "kind: Agent\nid: a b\nprompt: x": "id",
         "kind: Connector\nid: c\nlabel: C\ntype: openai\noptions: {model: m, key: sk-1}": r"options.key: .*\$SECRET",
+        "kind: Agent\nid: a\nprompt: x\noptions: {temperature: .inf}": "is not a valid Agent: .*",
         "kind: Agnet\nid: a": "expected a kind of Robot, Member, Agent, Connector, MCPServer in",
         TEAM + "---\nkind: Agent\nid: experts.writer\nprompt: x": "several of Agent/experts.writer",
     }

@@ -1,6 +1,6 @@
 """Applying definitions through the API: agents, connectors and MCP servers together, then members, then robots."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from rota.api_error import ApiError
@@ -23,10 +23,17 @@ class Options:
     canary: int | None = None
 
 
-async def apply_all(api: Api, definitions: Sequence[Definition], options: Options = Options()) -> list[Json]:
-    """`{kind, id, outcome, rev}` of each agent, connector and MCP server, which are applied as one; then `{member_id,
-    outcome: created | changed | unchanged, rev}` of each member and robot, in their order."""
-    return [*(await apply_set(api, definitions, options))["definitions"], *await _apply_members(api, definitions)]
+async def apply_all(api: Api, definitions: Sequence[Definition], options: Options = Options()) -> AsyncIterator[Json]:
+    """Each as soon as it is applied: `{kind, id, outcome, rev}` of each agent, connector and MCP server, which are
+    applied as one; then `{member_id, outcome: created | changed | unchanged, rev}` of members, and of robots."""
+    for change in (await apply_set(api, definitions, options))["definitions"]:
+        yield {name: change[name] for name in ("kind", "id", "outcome", "rev")}
+    for each in definitions:
+        if isinstance(each, MemberDefinition):
+            yield await apply_member(api, each)
+    for each in definitions:
+        if isinstance(each, RobotDefinition):
+            yield await apply_one(api, each)
 
 
 async def apply_set(
@@ -38,11 +45,6 @@ async def apply_set(
         return {"rev": 0, "definitions": []}
     body: Json = {"definitions": written, "prune": options.prune, "dry_run": dry_run, "canary": options.canary}
     return await api.of_team("POST", "/definitions", json=body)
-
-
-async def _apply_members(api: Api, definitions: Sequence[Definition]) -> list[Json]:
-    members = [await apply_member(api, each) for each in definitions if isinstance(each, MemberDefinition)]
-    return members + [await apply_one(api, each) for each in definitions if isinstance(each, RobotDefinition)]
 
 
 async def apply_member(api: Api, definition: MemberDefinition) -> Json:

@@ -10,6 +10,7 @@ from rota.errors import CliError
 from rota.validation_errors import describe
 from rota.yaml_core import load_all
 from rota_contracts.definitions.definition import DefinitionId, DefinitionKind, parse_spec
+from rota_contracts.json_values import unstorable
 from rota_contracts.messages.definition import WrittenDefinition
 
 SUFFIXES = (".yaml", ".yml", ".md")
@@ -59,6 +60,8 @@ def agent_in(path: Path) -> WrittenDefinition:
 def definition_of(kind: DefinitionKind, fields: dict[str, Any], source: str) -> WrittenDefinition:
     """CliError names `source` and each invalid field."""
     spec = {name: value for name, value in fields.items() if name != "id"}
+    if unfit := unstorable(spec):
+        raise CliError(f"{source} is not a valid {kind.value}: {unfit}", hint=HINT)
     try:
         name = _ID.validate_python(fields.get("id"))
         parse_spec(kind, spec)

@@ -65,22 +65,20 @@ def apply(
     if prune and not yes:
         _confirm(definitions, options)
 
-    async def apply_and_check(api: Api) -> tuple[list[Json], list[str]]:
-        outcomes = await apply_all(api, definitions, options)
+    async def apply_and_check(api: Api) -> list[str]:
+        async for outcome in apply_all(api, definitions, options):
+            _report(outcome, json=json)
         if wait:
             await until_known(api, timeout=timeout)
-        return outcomes, await warnings(api, definitions)
+        return await warnings(api, definitions)
 
-    outcomes, found = with_api(apply_and_check)
-    for outcome in outcomes:
-        _report(outcome, json=json)
-    for text in found:
+    for text in with_api(apply_and_check):
         warn(text)
 
 
 def _report(outcome: Json, *, json: bool) -> None:
     if json:
-        say_json({name: value for name, value in outcome.items() if name not in ("before", "after")})
+        say_json(outcome)
     else:
         say(f"{_name(outcome)}: {outcome['outcome']} (rev {outcome['rev']})")
 

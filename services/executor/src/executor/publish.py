@@ -70,10 +70,10 @@ class EventPublisher:
 
     async def started(self, run: Run, *, grant: int = 0) -> None:
         execution = run.execution
+        if not grant:  # before the fact, for whose acknowledgement its first step doesn't wait
+            await self._observe(run, activities.of_begin(run))
         fact = ExecutionStartedV1(**_owner(run), started_at=execution.started_at or execution.created_at, grant=grant)
         await self._publish(run, catalog.EXECUTION_STARTED, fact, step=str(grant) if grant else "")
-        if not grant:
-            await self._observe(run, activities.of_begin(run))
 
     async def finished(self, run: Run) -> None:
         execution = run.execution

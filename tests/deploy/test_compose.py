@@ -53,24 +53,25 @@ def test_a_service_starts_only_after_the_streams_are_declared(service: str) -> N
 
 @pytest.mark.parametrize("name", [*SERVICES, "topology"])
 def test_each_client_of_nats_gets_only_its_own_key(name: str) -> None:
-    (mount,) = [one for one in COMPOSE[name]["volumes"] if one["source"] == "nats-keys"]
-    assert (mount["volume"], mount["read_only"]) == ({"subpath": name}, True)
-    assert COMPOSE[name]["environment"]["ROTA_NATS_NKEY_FILE"] == f"{mount['target']}/{KEY_FILE}"
+    mounted = [one for one in COMPOSE[name]["volumes"] if isinstance(one, str) and one.startswith(("key-", "nats-"))]
+    assert mounted == [f"key-{name}:/run/nats:ro"]
+    assert COMPOSE[name]["environment"]["ROTA_NATS_NKEY_FILE"] == f"/run/nats/{KEY_FILE}"
+    assert f"key-{name}:/handed-out/{name}" in COMPOSE["nats-config"]["volumes"]
 
 
 def test_nats_starts_with_the_configuration_that_was_written_and_sees_no_key(tmp_path: Path) -> None:
     written, nats = COMPOSE["nats-config"], COMPOSE["nats"]
-    arguments = written["command"][written["command"].index("--out") :]
-    assert arguments[1] == "/nats"
-    given = [str(tmp_path) if word == "/nats" else word for word in arguments]
-    main([*given, "--owner", str(os.getuid())])
+    arguments = written["command"][written["command"].index("--out=/nats") :]
+    given = [word.replace("/nats", str(tmp_path)).replace("/handed-out", str(tmp_path / "out")) for word in arguments]
+    main([*given, f"--owner={os.getuid()}"])
     assert nats["command"] == ["--config", "/nats/nats.conf"]
     assert "nats-config:/nats:ro" in nats["volumes"]
     assert not [volume for volume in nats["volumes"] if volume.startswith("nats-keys")]
     assert (tmp_path / "nats.conf").exists()
     assert 'store_dir: "/data"' in (tmp_path / "nats.conf").read_text()
     for name in (*SERVICES, "topology"):
-        assert (tmp_path / "keys" / name / KEY_FILE).exists()
+        key = tmp_path / "keys" / name / KEY_FILE
+        assert (tmp_path / "out" / name / KEY_FILE).read_text() == key.read_text()
 
 
 @pytest.mark.parametrize("service", SERVICES)

@@ -81,6 +81,14 @@ def write(folder: Folder, server: Server, *, owner: int | None = None) -> Accoun
     return accounts
 
 
+def hand_out(folder: Folder, to: Path, *, owner: int | None = None) -> None:
+    """Copy the key of each user of the platform to a folder of its own, `<to>/<user>`, which may be a volume. A seed
+    that was moved elsewhere is left where it is."""
+    for user in USERS:
+        if (source := folder.key(user)).exists():
+            _write_key(to / user / KEY_FILE, source.read_text(), owner)
+
+
 def new_key() -> tuple[str, str]:
     """Seed and public key of a new user."""
     seed = nkeys.encode_seed(secrets.token_bytes(32), nkeys.PREFIX_BYTE_USER)
@@ -111,11 +119,15 @@ def _kept_or_new(file: Path, known: str | None, owner: int | None) -> str:
     if known is not None:
         return known
     seed, public = new_key()
+    _write_key(file, seed + "\n", owner)
+    return public
+
+
+def _write_key(file: Path, text: str, owner: int | None) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    replace(file, seed + "\n", mode=PRIVATE)
+    replace(file, text, mode=PRIVATE)
     if owner is not None:
         os.chown(file, owner, owner)
-    return public
 
 
 def kubernetes(folder: Folder) -> str:
@@ -138,10 +150,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--http-port", type=int, default=Server.http_port, help="of its monitoring; 0: none")
     parser.add_argument("--store", default=Server.store, help="the folder of the streams, as the server sees it")
     parser.add_argument("--name", default=Server.name, help="the server's name")
+    parser.add_argument("--hand-out", type=Path, metavar="FOLDER", help="copy each service's key to FOLDER/<service>")
     parser.add_argument("--owner", type=int, help="the user id of the services, if it is another one")
     given = parser.parse_args(arguments)
     server = Server(given.host, given.port, given.http_port, given.store, given.name)
-    write(Folder(given.out), server, owner=given.owner)
+    folder = Folder(given.out)
+    write(folder, server, owner=given.owner)
+    if given.hand_out is not None:
+        hand_out(folder, given.hand_out, owner=given.owner)
     sys.stdout.write(f"{given.out}: the configuration, and keys for {', '.join(USERS)}\n")
     return 0
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
+from rota_contracts.agent_ids import PLATFORM, platform_name
 from rota_contracts.messages.learning import LessonType
 from rota_contracts.messages.trigger import ExecutorMode, InterventionAction, TriggerType
 from rota_contracts.messages.validation import THRESHOLD, ValidationRule
@@ -33,11 +34,6 @@ class Phase(StrEnum):
 
 
 ALL_PHASES: tuple[Phase, ...] = tuple(Phase)
-
-
-def platform_name(agent_id: str) -> str:
-    """An agent's id; `__yao.` is an alias of `rota.`, the platform's own."""
-    return f"rota.{agent_id.removeprefix('__yao.')}" if agent_id.startswith("__yao.") else agent_id
 
 
 class RobotStatus(StrEnum):
@@ -267,7 +263,7 @@ class Robot(RobotDefinition):
     def phase_agent(self, phase: str) -> str:
         """The agent of a phase, or of `validation`; `__yao.` is an alias of `rota.`."""
         agents = {str(name): agent for name, agent in self.robot_config.resources.phases.items()}
-        chosen = agents.get(phase, f"rota.{phase}")
+        chosen = agents.get(phase, f"{PLATFORM}{phase}")
         return platform_name(chosen)
 
     def trigger(self, kind: TriggerType) -> Trigger:

@@ -24,10 +24,11 @@ from executor.steps.in_window import CALLS
 from rota_common.errors import Permanent
 from rota_common.json_text import extract_json
 from rota_common.material import frame_of, joined
+from rota_contracts.agent_ids import PLATFORM, of_platform, platform_name
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.trigger import ExecutorMode, Message
 from rota_contracts.robots.ceilings import Ceilings
-from rota_contracts.robots.robot import Robot, platform_name
+from rota_contracts.robots.robot import Robot
 
 UNKNOWN_ROBOT = {
     "role": "a member of the team",
@@ -41,7 +42,6 @@ UNKNOWN_ROBOT = {
 }
 """Fills an agent's prompt when there is no robot to take it from."""
 
-PLATFORM = "rota."
 KINDS = ("validation", "learning", "dedup")
 
 
@@ -49,7 +49,7 @@ def may_call(robot: Robot, agent_id: str) -> bool:
     """Its assistants, the agents of its phases, and those of the platform."""
     phases = {robot.phase_agent(name) for name in robot.robot_config.resources.phases}
     wanted = platform_name(agent_id)
-    return wanted.startswith(PLATFORM) or wanted in {*robot.allowed_agents(), *phases}
+    return of_platform(wanted) or wanted in {*robot.allowed_agents(), *phases}
 
 
 def payer_of_call(request: CallAgent, run: Run | None, robot: Robot | None) -> Payer:
@@ -109,7 +109,7 @@ def messages_of(
 def facts_of(request: CallAgent, run: Run) -> dict[str, Any]:
     """`kind` is the robot's use of this agent, whatever its name."""
     used_for = (kind for kind in KINDS if request.assistant_id == run.robot.phase_agent(kind))
-    kind = next(used_for, request.assistant_id.removeprefix("rota."))
+    kind = next(used_for, request.assistant_id.removeprefix(PLATFORM))
     given = {name: request.metadata.get(name, []) for name in ("history", "under_way")} if kind == "dedup" else {}
     check = {"check": request.metadata["check"]} if "check" in request.metadata else {}
     return facts(run, kind) | given | check

@@ -24,6 +24,7 @@ from executor.steps.offer_tools import all_tools
 from executor.tool_ports import OwnServers, ToolFailed, Tools
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
+from rota_contracts.agent_ids import of_platform
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.agent import CallAgent, CalledTool
 from rota_contracts.messages.conversation import ToolStatus, ToolUse, Turn
@@ -32,13 +33,11 @@ from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import ExecutorMode
 from rota_contracts.model import ALL
 from rota_contracts.robots.resources import MCPServer
-from rota_contracts.robots.robot import Robot, platform_name
+from rota_contracts.robots.robot import Robot
 from rota_contracts.roles import Role
 
 ROLE = Role.MEMBER
 """The role that a call acts in: members and programs that may call have it at least."""
-
-PLATFORM = "rota."
 
 
 class ClaimLost(Exception):
@@ -90,7 +89,7 @@ def caller_of(
     request: CallAgent, agent: Agent, robot: Robot | None, mode: ExecutorMode, *, view: TeamView, again: int = 0
 ) -> Caller | None:
     """None for a call that has no tools: in the course of a run, of the platform's agents, and of an unknown robot."""
-    if request.execution_id or platform_name(agent.id).startswith(PLATFORM):
+    if request.execution_id or of_platform(agent.id):
         return None
     if robot is None and request.member_id != ALL:
         return None

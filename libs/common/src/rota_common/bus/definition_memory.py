@@ -17,15 +17,25 @@ ENTRY = 500
 Key = tuple[str, str]
 """The team, and the name of something of it."""
 
-T = TypeVar("T", bound=BaseModel)
+T = TypeVar("T")
 
 
 class DefinitionMemory(Generic[T]):
     """Definitions within `limit` bytes. The team that holds the most makes room, with what it hasn't used for the
-    longest time: no team's definitions push out those of a team that holds less."""
+    longest time: no team's definitions push out those of a team that holds less.
 
-    def __init__(self, limit: int, *, clock: Callable[[], float] = monotonic) -> None:
-        self._limit, self._clock = limit, clock
+    `size_of`: bytes of a definition in memory. `keep_s`: seconds after which it has to be read again."""
+
+    def __init__(
+        self,
+        limit: int,
+        *,
+        size_of: Callable[[T], int] | None = None,
+        keep_s: float = KEEP_S,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._limit, self._keep_s = limit, keep_s
+        self._size_of, self._clock = size_of or footprint, clock
         self._teams: dict[str, OrderedDict[str, tuple[T, int, float]]] = {}
         self._held: dict[str, int] = {}
 
@@ -34,7 +44,7 @@ class DefinitionMemory(Generic[T]):
         return sum(self._held.values())
 
     def get(self, key: Key) -> T | None:
-        """The definition, unless it was put here more than KEEP_S ago."""
+        """The definition, unless it was put here too long ago."""
         team, member = key
         mine = self._teams.get(team, OrderedDict())
         if member not in mine:
@@ -48,10 +58,10 @@ class DefinitionMemory(Generic[T]):
     def put(self, key: Key, value: T) -> None:
         self.drop(key)
         team, member = key
-        size = footprint(value) + ENTRY
+        size = self._size_of(value) + ENTRY
         if size > self._limit:
             return
-        self._teams.setdefault(team, OrderedDict())[member] = value, size, self._clock() + KEEP_S
+        self._teams.setdefault(team, OrderedDict())[member] = value, size, self._clock() + self._keep_s
         self._held[team] = self._held.get(team, 0) + size
         while self.size > self._limit:
             largest = max(self._held, key=lambda each: self._held[each])
@@ -71,7 +81,7 @@ class DefinitionMemory(Generic[T]):
         self._held.clear()
 
 
-def footprint(definition: BaseModel) -> int:
+def footprint(definition: object) -> int:
     """The bytes that a definition takes in memory: many times those of its JSON, where that has many small parts."""
     total, seen, left = 0, set[int](), list[Any]([definition])
     while left:

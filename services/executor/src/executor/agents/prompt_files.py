@@ -17,15 +17,15 @@ from executor.domain.hooks.own_hooks import NO_HOOKS, OwnHooks
 from executor.domain.used_tools import gives
 from executor.domain.uses import EXPECTED, NO_USES, ByAgent, ByTool, Provider, Uses, UsesError, merged, read_uses
 from rota_common.secrets import MissingSecret, resolve
+from rota_contracts.agent_ids import PLATFORM, platform_name
 from rota_contracts.definitions.agent import AgentDefinition
 from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S
 from rota_contracts.messages.provider import AgentCard, ConnectorOptions
 from rota_contracts.robots.autonomy import Autonomy
-from rota_contracts.robots.robot import Robot, platform_name
+from rota_contracts.robots.robot import Robot
 
 BUILT_IN = Path(__file__).parent
 FENCE = "---"
-PLATFORM = "rota."
 
 
 @dataclass(frozen=True)

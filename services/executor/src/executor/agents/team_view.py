@@ -1,10 +1,10 @@
 """A team's agents, connectors and MCP servers at one state of its definitions: the platform's, and its own."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import inf
 
 from pydantic import ValidationError
 
@@ -15,6 +15,7 @@ from executor.agents.model_parameters import wrong_parameters
 from executor.agents.prompt_files import Agent, Agents, TeamAgents
 from executor.definition_port import Definitions, NoDefinitions
 from executor.tool_ports import OwnServers
+from rota_common.bus.definition_memory import DefinitionMemory, Key
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime.logs import logger
 from rota_contracts.definitions.agent import AgentDefinition
@@ -36,7 +37,7 @@ _log = logger(service="executor")
 @dataclass(frozen=True)
 class TeamView:
     """`rev`: of the team's set, 0 = none of its own. `unreadable`: `<kind>/<id>` → why; they are as if they weren't
-    there."""
+    there. `size`: bytes in memory, roughly."""
 
     team: str
     rev: int
@@ -44,6 +45,7 @@ class TeamView:
     connectors: TeamConnectors
     servers: OwnServers = field(default_factory=dict)
     unreadable: Mapping[str, str] = field(default_factory=dict)
+    size: int = 0
 
     def missing(self, agent_id: str) -> str:
         """Why there is no such agent, and what to do."""
@@ -61,11 +63,12 @@ class TeamViews:
     connectors: Connectors
     definitions: Definitions = field(default_factory=NoDefinitions)
     limit: int = LIMIT
-    _kept: "ViewMemory" = field(init=False)
-    _reading: dict[tuple[str, int], asyncio.Task[TeamView]] = field(init=False, default_factory=dict)
+    _kept: DefinitionMemory[TeamView] = field(init=False)
+    _reading: dict[Key, asyncio.Task[TeamView]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_kept", ViewMemory(self.limit))
+        kept = DefinitionMemory[TeamView](self.limit, size_of=lambda view: view.size, keep_s=inf)
+        object.__setattr__(self, "_kept", kept)
 
     async def begin(self, team: str, execution_id: str) -> int:
         """The number of the set that a new run begins with: the current one, or a canary."""
@@ -82,24 +85,24 @@ class TeamViews:
         rev = (await self._current(team)).rev if rev is None else rev
         if rev == 0:
             return TeamView(team, 0, self.agents.of(team), self.connectors.of(team))
-        if (kept := self._kept.get(team, rev)) is not None:
+        key = team, str(rev)
+        if (kept := self._kept.get(key)) is not None:
             return kept
-        key = team, rev
         reading = self._reading.get(key)
         if reading is None:
             reading = self._reading[key] = asyncio.create_task(self._read(team, rev))
             reading.add_done_callback(lambda done: self._forget(key, done))
         return await asyncio.shield(reading)
 
-    def _forget(self, key: tuple[str, int], done: asyncio.Task[TeamView]) -> None:
+    def _forget(self, key: Key, done: asyncio.Task[TeamView]) -> None:
         self._reading.pop(key, None)
         if not done.cancelled():
             done.exception()  # raised to those who wait
 
     async def _read(self, team: str, rev: int) -> TeamView:
         found = await self._set(team, rev)
-        view, size = self._made(found, await self._definitions(found))
-        self._kept.put(view, size)
+        view = self._made(found, await self._definitions(found))
+        self._kept.put((team, str(rev)), view)
         return view
 
     async def _set(self, team: str, rev: int) -> DefinitionSet:
@@ -140,7 +143,7 @@ class TeamViews:
             raise Transient(f"definition {name} of team {of.team_id} can't be read yet")
         return one
 
-    def _made(self, of: DefinitionSet, read: Sequence[tuple[str, Definition | str]]) -> tuple[TeamView, int]:
+    def _made(self, of: DefinitionSet, read: Sequence[tuple[str, Definition | str]]) -> TeamView:
         team, size = of.team_id, BASE
         agents, connectors, unreadable = dict[str, Agent](), dict[str, Connector](), dict[str, str]()
         servers = dict[str, Definition]()
@@ -163,7 +166,7 @@ class TeamViews:
         if unreadable:
             _log.warning("definitions can't be read", team_id=team, rev=of.rev, unreadable=unreadable)
         mine = self.agents.of(team, agents), self.connectors.of(team, connectors)
-        return TeamView(team, of.rev, *mine, servers, unreadable), size
+        return TeamView(team, of.rev, *mine, servers, unreadable, size)
 
 
 def made_of(one: Definition) -> Agent | Connector | None:
@@ -195,34 +198,3 @@ def _readable(what: str) -> Iterator[None]:
         yield
     except ValidationError as error:
         raise Transient(f"{what} can't be read by this version: {in_words(error)}") from error
-
-
-class ViewMemory:
-    """Views within `limit` bytes. The team that holds the most makes room, with what it hasn't used for the longest
-    time: no team's views push out those of a team that holds less."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._teams: dict[str, OrderedDict[int, tuple[TeamView, int]]] = {}
-        self._held: dict[str, int] = {}
-
-    def get(self, team: str, rev: int) -> TeamView | None:
-        views = self._teams.get(team)
-        if views is None or rev not in views:
-            return None
-        views.move_to_end(rev)
-        return views[rev][0]
-
-    def put(self, view: TeamView, size: int) -> None:
-        if size > self._limit or self.get(view.team, view.rev) is not None:
-            return
-        self._teams.setdefault(view.team, OrderedDict())[view.rev] = view, size
-        self._held[view.team] = self._held.get(view.team, 0) + size
-        while sum(self._held.values()) > self._limit:
-            self._drop_oldest(max(self._held, key=lambda team: self._held[team]))
-
-    def _drop_oldest(self, team: str) -> None:
-        views = self._teams[team]
-        self._held[team] -= views.popitem(last=False)[1][1]
-        if not views:
-            del self._teams[team], self._held[team]

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
+from rota_contracts.agent_ids import platform_name
 from rota_contracts.messages.agent import Service
-from rota_contracts.robots.robot import platform_name
 
 DISABLED, BUILTIN, BY_TOOL = "disabled", "builtin", "mcp:"
 AGENT_ID = re.compile(r"[\w.-]+", re.ASCII)

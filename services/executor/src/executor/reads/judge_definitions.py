@@ -8,12 +8,13 @@ from pydantic import ValidationError
 
 from executor.agents.connectors import REHEARSAL, Connector
 from executor.agents.operator_files import Teams, allows
-from executor.agents.prompt_files import PLATFORM, Agent
+from executor.agents.prompt_files import Agent
 from executor.agents.team_view import TeamView, TeamViews, made_of
 from executor.domain.conversation.chat import BUILT_IN
 from executor.domain.used_tools import BY_AGENT
 from executor.domain.uses import ByAgent, ByTool
 from rota_common.clock import Clock
+from rota_contracts.agent_ids import of_platform, platform_name
 from rota_contracts.definitions.definition import Definition, DefinitionKind, entry, parse_spec
 from rota_contracts.messages.definition import (
     MOST_PROBLEMS,
@@ -22,7 +23,6 @@ from rota_contracts.messages.definition import (
     DefinitionProblems,
     WrittenDefinition,
 )
-from rota_contracts.robots.robot import platform_name
 
 AGENT, CONNECTOR, SERVER = DefinitionKind.AGENT, DefinitionKind.CONNECTOR, DefinitionKind.MCP_SERVER
 WHAT = {AGENT: "an agent", CONNECTOR: "a connector", SERVER: "an MCP server"}
@@ -138,5 +138,5 @@ def _wrong_fallbacks(one: Connector) -> Iterator[tuple[str, str]]:
 def _reserved(kind: DefinitionKind, wanted: str) -> bool:
     """Names that the platform keeps for itself, now or later."""
     if kind is AGENT:
-        return platform_name(wanted).startswith(PLATFORM)
+        return of_platform(wanted)
     return kind is SERVER and (wanted == BUILT_IN or wanted.startswith(BY_AGENT))

@@ -20,6 +20,7 @@ from executor.steps.used_agents import AskAgent
 from executor.tool_ports import Processes
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime.logs import logger
+from rota_contracts.agent_ids import platform_name
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.agent import CALLERS, AgentReply, CallAgent
 from rota_contracts.messages.agent_hook import AgentHookCall, AgentHookReply, CallByHook, CalledAgent
@@ -31,7 +32,6 @@ from rota_contracts.messages.usage import ModelCall
 from rota_contracts.model import Json, Part
 from rota_contracts.robots.clock_config import duration
 from rota_contracts.robots.hooks import HookProcess
-from rota_contracts.robots.robot import platform_name
 
 REASON = 500
 """Characters of a reason that a caller is shown."""

@@ -2,6 +2,7 @@
 
 import platform
 
+from rota_contracts.agent_ids import PLATFORM
 from rota_contracts.robots.robot import Robot
 
 SPEAKS = ("inspiration", "goals", "message")
@@ -10,7 +11,6 @@ SPEAKS = ("inspiration", "goals", "message")
 WORKS_FOR = ("tasks", "delivery", "validation", "learning", "dedup", "needsearch", "keyword", "querydsl", "title")
 """Kinds whose agent does a part of the robot's work; all others are assistants."""
 
-PLATFORM = "rota."
 
 SAFETY = """Always:
 - Say what you don't know; never make facts up, and never claim to have done what you haven't done.

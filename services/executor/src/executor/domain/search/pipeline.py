@@ -13,6 +13,7 @@ from executor.domain.situation.wording import given_input
 from executor.domain.used_tools import QUERY_LIMIT
 from executor.domain.uses import DISABLED, ByAgent, Uses
 from rota_common.json_text import extract_json
+from rota_contracts.agent_ids import PLATFORM
 from rota_contracts.messages.execution import Task, excerpt
 from rota_contracts.messages.memory import RecallReply
 from rota_contracts.model import Json
@@ -21,8 +22,6 @@ Stage = Literal["needsearch", "keyword", "querydsl", "rerank"]
 
 MOST, RESULT_LIMIT = 8, 2_000
 """Results that an assistant is shown, and characters of each."""
-
-PLATFORM = "rota."
 
 ADDRESSES = ("url", "link", "href", "source")
 """Fields of a result in JSON that say where it stands."""

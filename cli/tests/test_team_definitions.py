@@ -56,11 +56,24 @@ def test_a_folder_holds_documents_of_all_kinds_and_agents_in_markdown(folder: Pa
     (folder / "experts.reader").mkdir()
     (folder / "experts.reader" / "AGENTS.md").write_text("You read.\n")
     (folder / "README.md").write_text("# What this is\n")
+    (folder / "skills" / "offers" / "references").mkdir(parents=True)
+    (folder / "skills" / "offers" / "SKILL.md").write_text(
+        "---\nname: offers\ndescription: How we write offers.\nallowed-tools: Read\n---\nAsk for the budget.\n"
+    )
+    (folder / "skills" / "offers" / "references" / "prices.md").write_text("---\nA page: 5 EUR.\n")
+    (folder / "skills" / "offers" / "data.yaml").write_text("kind: nothing of ours\n")
+    (folder / "skills" / "offers" / ".hidden").write_bytes(b"\xff")
     found = read_all([folder])
     written = {f"{each.kind}/{each.id}": each.spec for each in found if isinstance(each, WrittenDefinition)}
     assert written.keys() == {
         *("Agent/experts.writer", "Agent/experts.clerk", "Agent/experts.reader"),
-        *("Connector/fast", "MCPServer/store"),
+        *("Connector/fast", "MCPServer/store", "Skill/offers"),
+    }
+    assert written["Skill/offers"] == {
+        "description": "How we write offers.",
+        "allowed-tools": "Read",
+        "text": "Ask for the budget.",
+        "files": {"data.yaml": "kind: nothing of ours\n", "references/prices.md": "---\nA page: 5 EUR.\n"},
     }
     assert written["Agent/experts.clerk"] == {"tags": ["Data"], "prompt": "You keep the books."}
     assert written["Agent/experts.reader"] == {"prompt": "You read."}
@@ -74,7 +87,9 @@ def test_what_is_wrong_is_named_with_its_file(folder: Path, subtests: pytest.Sub
         "kind: Agent\nid: a b\nprompt: x": "id",
         "kind: Connector\nid: c\nlabel: C\ntype: openai\noptions: {model: m, key: sk-1}": r"options.key: .*\$SECRET",
         "kind: Agent\nid: a\nprompt: x\noptions: {temperature: .inf}": "is not a valid Agent: .*",
-        "kind: Agnet\nid: a": "expected a kind of Robot, Member, Agent, Connector, MCPServer in",
+        "kind: Agnet\nid: a": "expected a kind of Robot, Member, Agent, Connector, MCPServer, Skill in",
+        "kind: Skill\nid: s\ntext: x": "description",
+        "kind: Skill\nid: s\ndescription: d\ntext: x\nfiles: {../a: x}": r"files.*\.\./a",
         TEAM + "---\nkind: Agent\nid: experts.writer\nprompt: x": "several of Agent/experts.writer",
     }
     for text, expected in cases.items():
@@ -87,10 +102,29 @@ def test_what_is_wrong_is_named_with_its_file(folder: Path, subtests: pytest.Sub
             assert "sk-1" not in shown
     (folder / "wrong.yaml").unlink()
     (folder / "a.md").write_text("---\nteams: [acme]\n---\nx")
-    with pytest.raises(CliError, match="names teams: only the operator's agents do"):
+    with pytest.raises(CliError, match="names teams: only the operator's files do"):
         read_all([folder])
     (folder / "a.md").unlink()
     with pytest.raises(CliError, match="there are none"):
+        read_all([folder])
+
+
+def test_a_wrong_skill_is_named_with_its_file(folder: Path, subtests: pytest.Subtests) -> None:
+    (folder / "offers").mkdir()
+    skill = folder / "offers" / "SKILL.md"
+    for text, expected in {
+        "---\nname: sales\ndescription: d\n---\nx": "the name of its folder, offers, got 'sales'",
+        "---\ndescription: d\n": "has no end",
+        "no front matter": "description",
+    }.items():
+        with subtests.test(expected):
+            skill.write_text(text)
+            with pytest.raises(CliError) as caught:
+                read_all([folder])
+            assert expected in "\n".join([caught.value.what, *caught.value.details])
+    (folder / "offers" / "logo.png").write_bytes(b"\x89PNG\xff")
+    skill.write_text("---\ndescription: d\n---\nx")
+    with pytest.raises(CliError, match="logo.png to be text in UTF-8"):
         read_all([folder])
 
 

@@ -1,4 +1,4 @@
-"""Applying definitions through the API: agents, connectors and MCP servers together, then members, then robots."""
+"""Applying definitions through the API: those of one set together, then members, then robots."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ CONFLICT = 409
 
 @dataclass(frozen=True)
 class Options:
-    """`prune`: of agents, connectors and MCP servers those that aren't among the definitions are deleted. `canary`: the
-    new set of them is that of so many percent of new runs."""
+    """`prune`: agents, connectors, MCP servers and skills that aren't among the definitions are deleted. `canary`: so
+    many percent of new runs begin with the new set."""
 
     prune: bool = False
     canary: int | None = None

@@ -1,4 +1,4 @@
-"""Definitions of agents, connectors and MCP servers in files: documents of YAML, and agents as Markdown."""
+"""Definitions of a team in files: documents of YAML, agents as Markdown, and folders of skills."""
 
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from rota.errors import CliError
 from rota.validation_errors import describe
 from rota.yaml_core import load_all
 from rota_contracts.definitions.definition import DefinitionId, DefinitionKind, parse_spec
+from rota_contracts.definitions.skill import SKILL_FILE
 from rota_contracts.json_values import unstorable
 from rota_contracts.messages.definition import WrittenDefinition
 
@@ -21,29 +22,68 @@ _ID: TypeAdapter[str] = TypeAdapter(DefinitionId)
 
 
 def files_in(path: Path) -> list[Path]:
-    """The file itself; of a folder, all files of YAML in it and below, and all Markdown that begins as an agent does.
-    CliError for a folder without any."""
+    """The file itself; of a folder, all files of YAML in it and below, all Markdown that begins as an agent does, and
+    the SKILL.md of each skill, whose other files belong to it. CliError for a folder without any."""
     if not path.is_dir():
         return [path]
     found = [each for each in sorted(path.rglob("*")) if each.is_file() and each.suffix in SUFFIXES]
-    found = [each for each in found if each.suffix != ".md" or _is_agent(each)]
+    skills = {each.parent for each in found if each.name == SKILL_FILE}
+    found = [each for each in found if each.name == SKILL_FILE or skills.isdisjoint(each.parents)]
+    found = [each for each in found if each.suffix != ".md" or _is_definition(each)]
     if not found:
-        raise CliError(f"expected files of YAML or agents (*.md) in {path}: there are none", hint=HINT)
+        raise CliError(f"expected files of YAML, agents (*.md) or skills in {path}: there are none", hint=HINT)
     return found
 
 
-def _is_agent(path: Path) -> bool:
-    return path.name == INSTRUCTIONS or path.read_text(encoding="utf-8").startswith(f"{FENCE}\n")
+def _is_definition(path: Path) -> bool:
+    return path.name in (INSTRUCTIONS, SKILL_FILE) or path.read_text(encoding="utf-8").startswith(f"{FENCE}\n")
 
 
-def agent_in(path: Path) -> WrittenDefinition:
-    """An agent of the team in Markdown: a front matter in YAML, if there is one, and the prompt below it. Its id is the
-    file's name without `.md`, or its folder's of an AGENTS.md."""
-    text = path.read_text(encoding="utf-8")
+def markdown_in(path: Path) -> WrittenDefinition:
+    """What a file of Markdown defines: a skill, if it is a SKILL.md, else an agent."""
+    return _skill_in(path) if path.name == SKILL_FILE else _agent_in(path)
+
+
+def _agent_in(path: Path) -> WrittenDefinition:
+    """An agent of the team: a front matter in YAML, if there is one, and the prompt below it. Its id is the file's name
+    without `.md`, or its folder's of an AGENTS.md."""
+    front, prompt = _halves(path)
     name = path.parent.name if path.name == INSTRUCTIONS else path.name.removesuffix(".md")
-    head, prompt = "", text
+    return definition_of(DefinitionKind.AGENT, {"id": name, **front, "prompt": prompt.strip()}, str(path))
+
+
+def _skill_in(path: Path) -> WrittenDefinition:
+    """A skill of the team in the open format Agent Skills, with all other files of its folder, which are texts. Its id
+    is its folder's name."""
+    front, text = _halves(path)
+    folder = path.resolve().parent
+    if (name := front.pop("name", folder.name)) != folder.name:
+        raise CliError(f"expected {path} to have the name of its folder, {folder.name}, got {name!r}", hint=HINT)
+    files = {each.relative_to(folder).as_posix(): _text(each) for each in _others(folder)}
+    fields = {**front, "id": name, "text": text.strip()} | ({"files": files} if files else {})
+    return definition_of(DefinitionKind.SKILL, fields, str(path))
+
+
+def _others(folder: Path) -> list[Path]:
+    """The files of a skill beside its SKILL.md; hidden ones are none."""
+    files = (each for each in sorted(folder.rglob("*")) if each.is_file())
+    shown = (each for each in files if not any(part.startswith(".") for part in each.relative_to(folder).parts))
+    return [each for each in shown if each != folder / SKILL_FILE]
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise CliError(f"expected {path} to be text in UTF-8, as all files of a skill are: {error}") from error
+
+
+def _halves(path: Path) -> tuple[dict[str, Any], str]:
+    """The front matter, and the text below it."""
+    text = _text(path)
+    head, rest = "", text
     if text.startswith(f"{FENCE}\n"):
-        head, fence, prompt = text.removeprefix(f"{FENCE}\n").partition(f"\n{FENCE}\n")
+        head, fence, rest = text.removeprefix(f"{FENCE}\n").partition(f"\n{FENCE}\n")
         if not fence:
             raise CliError(f"the front matter of {path} has no end: expected a second line {FENCE}")
     try:
@@ -53,8 +93,8 @@ def agent_in(path: Path) -> WrittenDefinition:
     if not isinstance(front, dict):
         raise CliError(f"expected the front matter of {path} to be a mapping, not {front!r}", hint=HINT)
     if "teams" in front:
-        raise CliError(f"{path} names teams: only the operator's agents do", hint="leave `teams` out")
-    return definition_of(DefinitionKind.AGENT, {"id": name, **front, "prompt": prompt.strip()}, str(path))
+        raise CliError(f"{path} names teams: only the operator's files do", hint="leave `teams` out")
+    return front, rest
 
 
 def definition_of(kind: DefinitionKind, fields: dict[str, Any], source: str) -> WrittenDefinition:

@@ -1,4 +1,4 @@
-"""Documents of several kinds in files: robots, members who are people, agents, connectors and MCP servers."""
+"""Documents of several kinds in files: robots, members who are people, agents, connectors, MCP servers and skills."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from rota.definition_files import agent_in, definition_of, files_in
+from rota.definition_files import definition_of, files_in, markdown_in
 from rota.definitions import documents, robot_of
 from rota.errors import CliError
 from rota.validation_errors import describe
@@ -37,10 +37,10 @@ def named_by(definition: Definition) -> dict[str, str]:
 
 
 def read_kinds(path: Path) -> list[Definition]:
-    """Every document of a YAML file (`-` is standard input), or the agent of a Markdown file; a document without `kind`
-    is a robot. CliError names each invalid field."""
+    """Every document of a YAML file (`-` is standard input), or what a Markdown file defines; a document without
+    `kind` is a robot. CliError names each invalid field."""
     if path.suffix == ".md":
-        return [agent_in(path)]
+        return [markdown_in(path)]
     return [_parsed(raw, f"{path}, document {number}") for number, raw in enumerate(documents(path), start=1)]
 
 

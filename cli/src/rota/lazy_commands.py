@@ -73,7 +73,7 @@ COMMANDS = {
     ),
     "definitions": (
         "definitions",
-        "List the team's own agents, connectors and MCP servers; show one, its history, or delete one.",
+        "List the team's own agents, connectors, MCP servers and skills; show one, its history, or delete one.",
     ),
     "rollback": ("rollback", "Write an earlier revision of a definition again. Runs under way keep theirs."),
     "canary": ("canary", "Show how runs of the canary end, change its share of new runs, promote it, or abort it."),

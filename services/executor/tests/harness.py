@@ -22,6 +22,7 @@ from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.agents.connectors import Connectors
 from executor.agents.operator_files import ALL_TEAMS
 from executor.agents.prompt_files import Agent, Agents
+from executor.agents.skill_files import Skills
 from executor.agents.team_view import TeamViews
 from executor.domain import journal, lifecycle
 from executor.domain.conversation.chat import ModelReply, Tool, ToolCall
@@ -185,20 +186,20 @@ class StepHarness:
         agent: Agent | None = None,
         window: int = 0,
         connectors: Connectors | None = None,
+        skills: Skills | None = None,
     ) -> None:
         self.model, unused = model, cast(Any, None)
         self.tools, self.processes = ScriptedTools(tools), ScriptedProcesses()
         self.clock, self.steps = SetClock(), list[Step]()
         self.blobs, self.files = InMemoryBlobs(), InMemoryFiles()
-        self.pictures = ScriptedPictures()
-        self.pieces: list[tuple[int, str]] = []
+        self.pictures, self.pieces = ScriptedPictures(), list[tuple[int, str]]()
         self.agents, self.definitions = Agents(), InMemoryDefinitions()
         if agent is not None:
             self.agents._built_in[agent.id] = agent
         connectors = connectors or Connectors("rehearsal", environ={})
         if window:
-            known = connectors._all["rehearsal"]
-            connectors._all["rehearsal"] = replace(known, window=window)
+            connectors._all["rehearsal"] = replace(connectors._all["rehearsal"], window=window)
+        self.skills = skills or Skills()
         views = self._views(connectors)
         models = Models(views=views, real=model, rehearsal=model)
         self.run_step = StepRunner(
@@ -224,7 +225,7 @@ class StepHarness:
         self.run_step = replace(self.run_step, models=models)
 
     def _views(self, connectors: Connectors) -> TeamViews:
-        return TeamViews(agents=self.agents, connectors=connectors, definitions=self.definitions)
+        return TeamViews(agents=self.agents, connectors=connectors, skills=self.skills, definitions=self.definitions)
 
     async def _piece(self, run: Run, task_id: str, number: int, text: str) -> None:
         self.pieces.append((number, text))

@@ -1,5 +1,6 @@
 """Built-in tools: files, searches and attachments, for the robots that name them."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from services.executor.tests.harness import LOOKUP, ScriptedModel, StepHarness, 
 from executor.adapters.in_memory import InMemoryFiles, ScriptedTools
 from executor.adapters.mcp_servers import MCPFileError, load_servers
 from executor.agents.prompt_files import parse
+from executor.agents.skill_files import SkillFileError, Skills
 from executor.domain.conversation.chat import BUILT_IN, Tool
 from executor.domain.conversation.made_files import file_id, made_by
 from executor.domain.planning.resources import resources
@@ -21,10 +23,9 @@ from executor.tools.files import FileTools
 from executor.tools.registry import Registry
 from executor.tools.robot_tools import RobotTools
 from executor.tools.searches import SearchTools
-from executor.tools.skills import SkillFileError, Skills
 from rota_common.errors import Transient
 from rota_common.testing.in_memory_bus import InMemoryBus
-from rota_common.testing.samples import NOON
+from rota_common.testing.samples import NOON, TEAM
 from rota_contracts.catalog import LIST_FILES, READ_FILE, RECALL, WRITE_FILE
 from rota_contracts.messages.attachment import wrap
 from rota_contracts.messages.conversation import ToolUse
@@ -93,15 +94,15 @@ class Memory:
 class World:
     """The tools of a robot over scripted MCP tools, an attachment store, and a memory."""
 
-    def __init__(self, mcp: Sequence[Tool] = (LOOKUP,), *, skills: Path | None = None) -> None:
+    def __init__(self, mcp: Sequence[Tool] = (LOOKUP,), *, skills: Skills | None = None) -> None:
         self.bus, self.files = InMemoryBus(), InMemoryFiles()
         self.memory = Memory()
         self.memory.serve(self.bus)
         self.mcp = ScriptedTools(mcp)
         ask: Any = self.bus.ask
         files = FileTools(ask=ask, files=self.files)
-        searches = SearchTools(ask=ask, skills=Skills(skills))
-        self.tools = RobotTools(mcp=self.mcp, registry=Registry({**files.works(), **searches.works()}))
+        registry = Registry({**files.works(), **SearchTools(ask=ask).works()})
+        self.tools = RobotTools(mcp=self.mcp, registry=registry, skills=skills.of(TEAM) if skills else ())
 
     async def call(self, tool: str, /, robot: Robot | None = None, role: Role = Role.OWNER, **arguments: Any) -> str:
         use = ToolUse(step_id="step-1", name=tool, server=BUILT_IN, tool=tool, arguments=arguments)
@@ -204,17 +205,61 @@ async def test_lessons_by_a_value_of_the_event_are_not_searched() -> None:  # EX
     assert [(asked.scope, asked.rehearsed) for asked in world.memory.asked] == [("", False), (None, False)]
 
 
+def a_skill(
+    folder: Path, name: str, teams: str, text: str = "Ask for the number.", *, about: str = "", prices: str = ""
+) -> None:
+    (folder / name).mkdir()
+    front = f"description: How to write {about or name}\nteams: {teams}"
+    (folder / name / "SKILL.md").write_text(f"---\n{front}\n---\n{text}")
+    if prices:
+        (folder / name / "prices.md").write_text(prices)
+
+
 async def test_a_skill_is_found_by_its_words_for_the_teams_that_may_use_it(tmp_path: Path) -> None:  # EX-99 EX-38
-    for name, teams, text in (("invoices", '["*"]', "Ask for the number."), ("hiring", "[globex]", "Secret.")):
-        (tmp_path / name).mkdir()
-        front = f"---\ndescription: How to write {name}\nteams: {teams}\n---\n"
-        (tmp_path / name / "SKILL.md").write_text(f"{front}{text}")
-    world = World(skills=tmp_path)
-    assert await world.call("skill_search", query="an invoice") == "# invoices\nAsk for the number."
+    a_skill(tmp_path, "invoices", '["*"]', prices="A page: 5 EUR.")
+    a_skill(tmp_path, "hiring", "[globex]", "Secret.")
+    world = World(skills=Skills(tmp_path))
+    whole = "# invoices\nAsk for the number.\n\nFiles of this skill, which `file` reads:\n- prices.md"
+    assert await world.call("skill_search", query="an invoice") == whole
+    prices = await world.call("skill_search", query="invoices", file="prices.md")
+    assert prices == "# invoices/prices.md\nA page: 5 EUR."
+    assert "has no file x: it has prices.md" in await world.refusal("skill_search", query="invoices", file="x")
     assert await world.call("skill_search", query="hiring people") == "no skill has these words; there are: invoices"
-    (tmp_path / "hiring" / "SKILL.md").write_text("no front matter")
-    with pytest.raises(SkillFileError, match="hiring/SKILL.md"):
-        Skills(tmp_path)
+    for text, expected in {
+        "no front matter": "hiring/SKILL.md to begin with a front matter",
+        "---\nteams: ['*']\n---\nx": "description: Field required",
+        "---\ndescription: d\n---\nx": "expected the teams that may use it",
+        "---\ndescription: d\nteams: ['*']\nallowed-tools: Read\nmodel: x\n---\nx": "model: Extra inputs",
+    }.items():
+        (tmp_path / "hiring" / "SKILL.md").write_text(text)
+        with pytest.raises(SkillFileError, match=re.escape(expected)):
+            Skills(tmp_path)
+
+
+async def test_a_few_skills_stand_in_the_prompt_of_those_who_can_read_them(
+    tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    """EX-33, EX-36 and EX-38."""
+    for name in ("offers & <bids>", *(f"s{number}" for number in range(14))):
+        a_skill(tmp_path, name.partition(" ")[0], '["*"]', "Ask for the budget.", about=name)
+    few, none = Skills(tmp_path), Skills()
+    many = tmp_path / "many"
+    many.mkdir()
+    for number in range(16):
+        a_skill(many, f"s{number}", '["*"]')
+    line = "<skill><name>offers</name><description>How to write offers &amp; &lt;bids&gt;</description></skill>"
+    for about, skills, tool, shown in (
+        ("fifteen", few, "skill_search", True),
+        ("no tool to read them", few, "read_file", False),
+        ("sixteen are searched", Skills(many), "skill_search", False),
+        ("none", none, "skill_search", False),
+    ):
+        with subtests.test(about):
+            model = ScriptedModel(calls((tool, {"query": "offers"})), "An offer.")
+            await World().harness(model, skills=skills).task_done(with_tasks(a_task(1), robot=having(tool)))
+            system = model.prompts[0].messages[0].text()
+            assert [each in system for each in ("<available_skills>", line)] == [shown, shown]
+            assert ("Ask for the budget." in inside(model.prompts[1].messages[-1].text())) is shown
 
 
 MANY = [Tool(f"crm__t{number}", "crm", f"t{number}", f"Does {number}") for number in range(16)]

@@ -8,6 +8,7 @@ import pytest
 from executor.adapters.in_memory_team_definitions import InMemoryDefinitions
 from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agents
+from executor.agents.skill_files import Skills
 from executor.agents.team_view import TeamViews
 from executor.reads.judge_definitions import JudgeDefinitions
 from rota_common.testing.samples import TEAM, SetClock
@@ -15,7 +16,9 @@ from rota_contracts.definitions.definition import DefinitionKind, entry
 from rota_contracts.messages.definition import CheckDefinitions, WrittenDefinition
 
 AGENT, CONNECTOR, SERVER = DefinitionKind.AGENT, DefinitionKind.CONNECTOR, DefinitionKind.MCP_SERVER
+SKILL = DefinitionKind.SKILL
 MODEL = {"label": "Fast", "type": "openai", "options": {"model": "small"}}
+OFFERS = {"description": "How to write offers", "text": "Ask for the budget."}
 STORE = {"label": "Store", "url": "https://store.example/mcp"}
 
 REFUSED: dict[str, tuple[DefinitionKind, str, dict[str, Any], str, str]] = {
@@ -23,6 +26,9 @@ REFUSED: dict[str, tuple[DefinitionKind, str, dict[str, Any], str, str]] = {
     "a name of the platform's": (AGENT, "__yao.new", {"prompt": "x"}, "id", "is the platform's"),
     "the platform's connector": (CONNECTOR, "usual", MODEL, "id", "connector usual is the platform's"),
     "the platform's server": (SERVER, "crm", STORE, "id", "MCP server crm is the platform's"),
+    "the platform's skill": (SKILL, "hiring", OFFERS, "id", "skill hiring is the platform's"),
+    "no description": (SKILL, "s", {"text": "t"}, "description", "Field required"),
+    "a file elsewhere": (SKILL, "s", {**OFFERS, "files": {"../x": ""}}, "files.../x.[key]", "pattern"),
     "no such connector": (AGENT, "a", {"prompt": "x", "connector": "fats"}, "connector", "a connector, got fats"),
     "a connector of another team's": (AGENT, "a", {"prompt": "x", "connector": "theirs"}, "connector", "got theirs"),
     "no variable of the environment": (AGENT, "a", {"prompt": "x", "connector": "$ENV.KEY"}, "connector", "ENV.KEY"),
@@ -60,7 +66,11 @@ def judge(tmp_path: Path, definitions: InMemoryDefinitions) -> JudgeDefinitions:
         text = f"label: {name}\nteams: {teams}\ntype: openai\noptions: {{model: big}}\n"
         (tmp_path / f"{name}.yaml").write_text(text)
     connectors = Connectors("usual", environ={}, folder=tmp_path)
-    views = TeamViews(agents=Agents(tmp_path), connectors=connectors, definitions=definitions)
+    skill = tmp_path / "skills" / "hiring"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text(f"---\ndescription: d\nteams: [{TEAM}]\n---\nt")
+    skills = Skills(tmp_path / "skills")
+    views = TeamViews(agents=Agents(tmp_path), connectors=connectors, skills=skills, definitions=definitions)
     servers = {"crm": frozenset({TEAM}), "vault": frozenset({"globex"})}
     return JudgeDefinitions(views=views, servers=servers, clock=SetClock())
 

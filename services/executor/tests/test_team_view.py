@@ -26,7 +26,8 @@ from rota_common.testing.samples import MEMBER, TEAM
 from rota_contracts.definitions.definition import Definition, DefinitionKind
 from rota_contracts.messages.trigger import ExecutorMode, Message
 
-AGENT, CONNECTOR = DefinitionKind.AGENT, DefinitionKind.CONNECTOR
+AGENT, CONNECTOR, SKILL = DefinitionKind.AGENT, DefinitionKind.CONNECTOR, DefinitionKind.SKILL
+OFFERS = {"description": "How to write offers", "text": "Ask for the budget."}
 OTHER = "globex"
 FAST = {"label": "Fast", "type": "openai", "options": {"model": "small", "key": "$SECRET.FAST"}, "fallbacks": ["mine"]}
 
@@ -57,7 +58,12 @@ async def test_a_team_sees_the_platforms_and_its_own_and_the_platforms_goes_befo
     own = {"prompt": "A clerk of the team's."}
     taken = {**FAST, "label": "Not this one"}
     definitions.write(
-        TEAM, writer("I write."), (AGENT, "experts.clerk", own), (CONNECTOR, "fast", FAST), (CONNECTOR, "mine", taken)
+        TEAM,
+        writer("I write."),
+        (AGENT, "experts.clerk", own),
+        (CONNECTOR, "fast", FAST),
+        (CONNECTOR, "mine", taken),
+        (SKILL, "offers", OFFERS),
     )
     mine, theirs = await views.of(TEAM), await views.of(OTHER)
     found = {name: mine.agents.find(name) for name in ("experts.writer", "experts.clerk", "rota.goals", "none")}
@@ -70,6 +76,7 @@ async def test_a_team_sees_the_platforms_and_its_own_and_the_platforms_goes_befo
     shown = {each.id: (each.label, each.fallbacks) for each in mine.connectors.providers()}
     assert (shown["fast"], shown["mine"]) == (("Fast", ["mine"]), ("M", []))
     assert "experts.writer" in {card.id for card in mine.agents.cards()}
+    assert ([skill.name for skill in mine.own.skills], theirs.own.skills) == (["offers"], [])
     assert (theirs.agents.find("experts.writer"), theirs.connectors.find("fast")) == (None, None)
     with pytest.raises(Permanent, match="expected a connector, one of anthropic, mine, .*not 'fast'"):
         theirs.connectors.choose("fast")

@@ -10,7 +10,7 @@ import pytest
 from executor.adapters.guarded_transport import GuardedTransport
 from executor.adapters.mcp_links import IDLE_S, OWN
 from executor.adapters.mcp_tools import McpTools
-from executor.tool_ports import NotBegun
+from executor.tool_ports import NotBegun, OwnMeans
 from rota_common.testing.mcp_server import MCPServer, mcp_server
 from rota_common.testing.samples import NOON, TEAM
 from rota_common.testing.team_secrets import InMemoryTeamSecrets
@@ -27,10 +27,10 @@ async def stack() -> AsyncIterator[AsyncExitStack]:
         yield made
 
 
-def own(server: MCPServer, *, rev: int = 1, server_id: str = "store", team: str = TEAM) -> dict[str, Definition]:
+def own(server: MCPServer, *, rev: int = 1, server_id: str = "store", team: str = TEAM) -> OwnMeans:
     spec = {"label": "Store", "url": server.url, "headers": {"authorization": "$SECRET.STORE"}}
     of: dict[str, Any] = {"team_id": team, "kind": DefinitionKind.MCP_SERVER, "id": server_id, "rev": rev}
-    return {server_id: Definition(**of, spec=spec, written_at=NOON)}
+    return OwnMeans({server_id: Definition(**of, spec=spec, written_at=NOON)})
 
 
 def keys(server: MCPServer) -> set[str | None]:

@@ -41,7 +41,7 @@ def apply(
     diff: Annotated[bool, typer.Option("--diff", help="Only show what would change; exit code 1 if anything.")] = False,
     prune: Annotated[
         bool,
-        typer.Option("--prune", help="Delete the team's own agents, connectors and servers that aren't in the files."),
+        typer.Option("--prune", help="Delete the team's own agents, connectors, servers and skills that no file has."),
     ] = False,
     canary: Annotated[
         int | None,
@@ -54,9 +54,9 @@ def apply(
 ) -> None:
     """Create the definitions in these files, or replace those that exist; members first.
 
-    A document with `kind: Agent`, `Connector` or `MCPServer` is one of the team's own: all of them are applied as one,
-    or none. `kind: Member` is a person, and a document without `kind` a robot. Sources, secrets, agents and MCP servers
-    that aren't there yet are warned of.
+    A document with `kind: Agent`, `Connector`, `MCPServer` or `Skill` is one of the team's own, as are agents in
+    Markdown and folders with a SKILL.md: all of them are applied as one, or none. `kind: Member` is a person, and a
+    document without `kind` a robot. Sources, secrets, agents and MCP servers that aren't there yet are warned of.
     """
     definitions, options = read_all(file), Options(prune, canary)
     if diff:

@@ -1,4 +1,4 @@
-"""`rota definitions`: a team's own agents, connectors and MCP servers, and their history."""
+"""`rota definitions`: a team's own agents, connectors, MCP servers and skills, and their history."""
 
 from datetime import datetime
 from typing import Annotated
@@ -19,11 +19,11 @@ COLUMNS = ("KIND", "ID", "REV", "WRITTEN (UTC)", "BY")
 HISTORY_COLUMNS = ("REV", "WRITTEN (UTC)", "BY", "ABOUT")
 
 app = typer.Typer(
-    help="List the team's own agents, connectors and MCP servers; show one, its history, or delete one.",
+    help="List the team's own agents, connectors, MCP servers and skills; show one, its history, or delete one.",
     no_args_is_help=True,
 )
 
-Kind = Annotated[DefinitionKind, typer.Argument(case_sensitive=False, help="Agent, Connector or MCPServer.")]
+Kind = Annotated[DefinitionKind, typer.Argument(case_sensitive=False, help="Agent, Connector, MCPServer or Skill.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="As in `rota definitions list`.")]
 
 

@@ -25,10 +25,11 @@ class Kind(StrEnum):
     AGENT = DefinitionKind.AGENT
     CONNECTOR = DefinitionKind.CONNECTOR
     MCP_SERVER = DefinitionKind.MCP_SERVER
+    SKILL = DefinitionKind.SKILL
 
 
 def roll_back(
-    kind: Annotated[Kind, typer.Argument(case_sensitive=False, help="Robot, Agent, Connector or MCPServer.")],
+    kind: Annotated[Kind, typer.Argument(case_sensitive=False, help="Robot, Agent, Connector, MCPServer or Skill.")],
     definition_id: Annotated[str, typer.Argument(metavar="ID")],
     to: Annotated[
         int | None, typer.Option(min=1, metavar="REV", help="As `history` shows it; else the one before.")

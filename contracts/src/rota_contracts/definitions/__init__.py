@@ -1,1 +1,1 @@
-"""Definitions of a team beside its robots: agents, connectors and MCP servers, and the set that they make together."""
+"""Definitions of a team beside its robots: agents, connectors, MCP servers and skills, and the set that they make."""

@@ -13,11 +13,12 @@ from pydantic import Field, StringConstraints
 from rota_contracts.definitions.agent import AgentDefinition
 from rota_contracts.definitions.connector import ConnectorDefinition
 from rota_contracts.definitions.mcp_server import McpServerDefinition
+from rota_contracts.definitions.skill import SkillDefinition
 from rota_contracts.model import Instant, Name, Part
 
 DEFINITION_ID = r"^[A-Za-z0-9_-]{1,64}(\.[A-Za-z0-9_-]{1,64}){0,4}$"
 DefinitionId = Annotated[str, StringConstraints(pattern=DEFINITION_ID, max_length=128)]
-"""The id of an agent, a connector or an MCP server, like `experts.writer`."""
+"""The id of an agent, a connector, an MCP server or a skill, like `experts.writer`."""
 
 DEFINITIONS_PER_TEAM = 500
 SPEC_LIMIT = 256 * 1024
@@ -30,14 +31,16 @@ class DefinitionKind(StrEnum):
     AGENT = "Agent"
     CONNECTOR = "Connector"
     MCP_SERVER = "MCPServer"
+    SKILL = "Skill"
 
 
-Spec = AgentDefinition | ConnectorDefinition | McpServerDefinition
+Spec = AgentDefinition | ConnectorDefinition | McpServerDefinition | SkillDefinition
 
-SPECS: dict[DefinitionKind, type[AgentDefinition | ConnectorDefinition | McpServerDefinition]] = {
+SPECS: dict[DefinitionKind, type[Spec]] = {
     DefinitionKind.AGENT: AgentDefinition,
     DefinitionKind.CONNECTOR: ConnectorDefinition,
     DefinitionKind.MCP_SERVER: McpServerDefinition,
+    DefinitionKind.SKILL: SkillDefinition,
 }
 
 

@@ -98,7 +98,7 @@ def messages_of(
         return [first, *request.messages], ()
     native, frame = connector.can(CALLS), frame_of("call", request.team_id, request.call_id)
     means = explained(() if native else asked.tools)
-    system = Message(role="system", content=joined(first.text(), means, frame.preamble))
+    system = Message(role="system", content=joined(first.text(), means, asked.skills, frame.preamble))
     rounds = [message for each in asked.turn.rounds for message in in_round(each, {}, frame)]
     said = progress_note(asked.stalled) if asked.closing is None else CLOSING.format(cap=asked.closing)
     last = [Message(role="user", content=said)] if said else []

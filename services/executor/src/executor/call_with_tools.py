@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from executor.agents.connectors import Connector
 from executor.agents.prompt_files import Agent
@@ -19,9 +19,10 @@ from executor.domain.conversation.found_tools import offered, uses_in
 from executor.domain.conversation.messages import TOOL_LIMIT
 from executor.domain.planning.answer import LENGTH_LIMIT, thinking_of
 from executor.domain.planning.arguments import fitted
+from executor.domain.skills import listed
 from executor.domain.used_tools import agent_of
 from executor.steps.offer_tools import all_tools
-from executor.tool_ports import OwnServers, ToolFailed, Tools
+from executor.tool_ports import NO_MEANS, OwnMeans, ToolFailed, Tools
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
 from rota_contracts.agent_ids import of_platform
@@ -46,12 +47,14 @@ class ClaimLost(Exception):
 
 @dataclass(frozen=True)
 class Asked:
-    """What the model is asked with: the rounds so far, the tools for its next answer, and why there are no more."""
+    """What the model is asked with: the rounds so far, the tools for its next answer, and why there are no more.
+    `skills`: the section of its prompt about them."""
 
     turn: Turn
     tools: Sequence[Tool] = ()
     closing: int | None = None
     stalled: int = 0
+    skills: str = ""
 
     @property
     def iteration(self) -> int:
@@ -73,15 +76,15 @@ Think = Callable[[Asked], Awaitable[Thought]]
 
 @dataclass(frozen=True, kw_only=True)
 class Caller:
-    """In whose name an agent is called. `robot`: that of the call, or one that has the agent's own servers; `servers`
-    are the team's own. `again`: how often a hook has let its model go on; each time is a turn of its own."""
+    """In whose name an agent is called. `robot`: that of the call, or one that has the agent's own servers; `own`: what
+    its team has. `again`: how often a hook has let its model go on; each time is a turn of its own."""
 
     request: CallAgent
     agent: Agent
     robot: Robot
     policy: Policy
     mode: ExecutorMode
-    servers: OwnServers = field(default_factory=dict)
+    own: OwnMeans = NO_MEANS
     again: int = 0
 
 
@@ -102,9 +105,7 @@ def caller_of(
         roles=config.roles,
         role=ROLE,
     )
-    return Caller(
-        request=request, agent=agent, robot=acting, policy=policy, mode=mode, servers=view.servers, again=again
-    )
+    return Caller(request=request, agent=agent, robot=acting, policy=policy, mode=mode, own=view.own, again=again)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +127,7 @@ class CallWithTools:
         while True:
             match loop.move(turn, serial=agent.serial):
                 case loop.Think():
-                    asked = _asked(turn, mine, agent.max_iterations or loop.CAP)
+                    asked = _asked(turn, mine, caller)
                     thought = await think(asked)
                     if not thought.calls or not asked.tools:
                         return thought, called(turn)
@@ -153,7 +154,7 @@ class CallWithTools:
 
     def _tools(self, caller: Caller) -> Tools:
         tools = self.tools if caller.mode is ExecutorMode.STANDARD else self.recording
-        return tools.with_own(caller.servers)
+        return tools.with_own(caller.own)
 
     def _with_round(self, caller: Caller, asked: Asked, thought: Thought) -> Turn:
         of, again = caller.request, [caller.again] if caller.again else []
@@ -218,12 +219,13 @@ class CallWithTools:
             raise ClaimLost(call_id)
 
 
-def _asked(turn: Turn, mine: Sequence[Tool], cap: int) -> Asked:
+def _asked(turn: Turn, mine: Sequence[Tool], caller: Caller) -> Asked:
     """Without tools once there have been enough rounds, too many without anything new, or the turn is full."""
-    stalled = stalled_rounds(turn)
+    stalled, cap = stalled_rounds(turn), caller.agent.max_iterations or loop.CAP
     capped = len(turn.rounds) >= cap or is_full(turn)
     tools = () if capped or stalled >= END_AFTER else offered(mine, uses_in(turn.rounds))
-    return Asked(turn, tools, len(turn.rounds) if capped and turn.rounds else None, stalled)
+    closing = len(turn.rounds) if capped and turn.rounds else None
+    return Asked(turn, tools, closing, stalled, listed(caller.own.skills, tools))
 
 
 def _robot_of(request: CallAgent, agent: Agent) -> Robot:

@@ -1,9 +1,11 @@
 """The ports of tools: those of MCP servers and built-in ones, and the processes of teams."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from executor.domain.conversation.chat import Tool
+from executor.domain.skills import Skill
 from rota_common.errors import Transient
 from rota_contracts.definitions.definition import Definition
 from rota_contracts.messages.conversation import ToolUse
@@ -24,15 +26,24 @@ class ToolFailed(Exception):
     """A tool or process was called, and failed or gave no answer; the text is its error."""
 
 
-OwnServers = Mapping[str, Definition]
-"""A team's own MCP servers, by id, each at the revision that is to be used."""
+@dataclass(frozen=True)
+class OwnMeans:
+    """What a team has at one state of its definitions: MCP servers of its own, by id, each at the revision that is to
+    be used; and all skills that it may use."""
+
+    servers: Mapping[str, Definition] = field(default_factory=dict)
+    skills: Sequence[Skill] = ()
+
+
+NO_MEANS = OwnMeans()
 
 
 class Tools(Protocol):
     """The tools of robots."""
 
-    def with_own(self, servers: OwnServers) -> "Tools":
-        """These, and beside them those of a team's own servers; what the platform has for this team goes before."""
+    def with_own(self, own: OwnMeans) -> "Tools":
+        """These, and beside them those of a team's own servers; what the platform has for this team goes before. A
+        search for skills finds those of the team."""
         ...
 
     async def list(self, robot: Robot) -> Sequence[Tool]:

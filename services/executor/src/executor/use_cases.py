@@ -11,6 +11,7 @@ from uuid import uuid4
 from executor.abort_calls import AbortCalls
 from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agents
+from executor.agents.skill_files import Skills
 from executor.agents.team_ceilings import TeamCeilings
 from executor.agents.team_view import TeamViews
 from executor.call_agents import CallAgents, LeaseSettings
@@ -68,7 +69,6 @@ from executor.tools.files import FileTools
 from executor.tools.registry import Registry
 from executor.tools.robot_tools import RobotTools
 from executor.tools.searches import SearchTools
-from executor.tools.skills import Skills
 from executor.tools.web import WebTools
 from rota_common.runtime.service import Service
 from rota_common.spans.export_spans import ExportSpans
@@ -120,6 +120,7 @@ class UseCases:
         views = TeamViews(
             agents=Agents(settings.agents_dir, environ=environ),
             connectors=Connectors(settings.connector, environ=environ, folder=settings.connectors_dir),
+            skills=Skills(settings.skills_dir),
             definitions=adapters.definitions,
         )
         views.agents.check_means(views.connectors.ids, adapters.servers)
@@ -258,5 +259,5 @@ class UseCases:
 
 def _built_in(adapters: Adapters, settings: Settings, service: Service) -> Registry:
     files = FileTools(ask=service.ask, files=adapters.files)
-    searches = SearchTools(ask=service.ask, skills=Skills(settings.skills_dir))
+    searches = SearchTools(ask=service.ask)
     return Registry({**files.works(), **searches.works()}, WebTools(pages=adapters.pages).used())

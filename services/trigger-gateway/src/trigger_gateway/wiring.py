@@ -100,7 +100,7 @@ def offered_cases(
 
 @dataclass(frozen=True, kw_only=True)
 class DefinitionCases:
-    """Everything about a team's agents, connectors and MCP servers."""
+    """Everything about a team's agents, connectors, MCP servers and skills."""
 
     store: DefinitionStore
     copies: DefinitionCopies

@@ -15,7 +15,7 @@ from executor.domain.conversation.chat import ModelReply, Tool
 from executor.file_ports import Page, Picture
 from executor.model_port import Prompt
 from executor.ports import Adapters
-from executor.tool_ports import OwnServers
+from executor.tool_ports import OwnMeans
 from rota_common.clock import Clock, now
 from rota_common.errors import Permanent, Transient
 from rota_common.stores.blobs import Owner, text_of
@@ -224,7 +224,7 @@ class ScriptedTools:
         self.calls: list[ToolUse] = []
         self.missing: list[str] = []
 
-    def with_own(self, servers: OwnServers) -> "ScriptedTools":
+    def with_own(self, own: OwnMeans) -> "ScriptedTools":
         return self
 
     async def list(self, robot: Robot) -> Sequence[Tool]:

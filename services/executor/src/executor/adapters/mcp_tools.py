@@ -19,7 +19,7 @@ from executor.agents.operator_files import allows
 from executor.domain.conversation import made_files
 from executor.domain.conversation.chat import Tool
 from executor.file_ports import Files
-from executor.tool_ports import OwnServers, SecretsAway, ToolFailed
+from executor.tool_ports import OwnMeans, SecretsAway, ToolFailed
 from rota_common.errors import Permanent, Transient
 from rota_common.team_secrets import TeamSecrets
 from rota_contracts.messages.conversation import ToolUse
@@ -54,9 +54,11 @@ class McpTools:
         self._links = McpLinks(secrets, guard=guard, monotonic=monotonic)
         self._problems: dict[tuple[str, str], str] = {}
 
-    def with_own(self, servers: OwnServers) -> "McpTools":
+    def with_own(self, own: OwnMeans) -> "McpTools":
         """With the same links."""
-        mine = own_servers(servers)
+        if not own.servers:
+            return self
+        mine = own_servers(own.servers)
         platform = {name: one for name, one in self._servers.items() if not _hides(one, mine.get(name))}
         found = copy(self)
         found._servers = mine | platform

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from executor.adapters.mcp_tools import model_names
 from executor.agents.operator_files import Teams, allows
 from executor.domain.conversation.chat import Tool
-from executor.tool_ports import OwnServers
+from executor.tool_ports import OwnMeans
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.process import ProcessCall
 from rota_contracts.robots.robot import Robot
@@ -22,9 +22,9 @@ class RecordingTools:
     def __init__(self, servers: Mapping[str, Teams]) -> None:
         self._servers = servers
 
-    def with_own(self, servers: OwnServers) -> "RecordingTools":
-        own = {server_id: frozenset({one.team_id}) for server_id, one in servers.items()}
-        return RecordingTools({**own, **self._servers})
+    def with_own(self, own: OwnMeans) -> "RecordingTools":
+        mine = {server_id: frozenset({one.team_id}) for server_id, one in own.servers.items()}
+        return RecordingTools({**mine, **self._servers})
 
     async def list(self, robot: Robot) -> Sequence[Tool]:
         named = [

@@ -133,14 +133,15 @@ def for_task(
     closing: int | None = None,
     stalled: int = 0,
     in_text: Sequence[Tool] = (),
+    skills: str = "",
     model: str = "",
 ) -> list[Message]:
     """A task with the words that were asked, the results of those before it, and the conversation about it since. A
     plain request is its own words alone, as a person wrote them; what is known for it stands in the system message.
 
     `closing`: the number of tool iterations after which it is asked for a last time. `stalled`: how many of the last
-    ones brought nothing new. `in_text`: the tools of a model
-    that has no calls of its own. `model`: the name of the model that reads it.
+    ones brought nothing new. `in_text`: the tools of a model without calls of its own. `skills`: the section about
+    them. `model`: its name.
     """
     frame, of = task_frame(run, task), of_task(task.id)
     turns, context = turns_of(run, of), context_of(run, of)
@@ -160,7 +161,7 @@ def for_task(
         run.robot,
         locale=locale_of(run.execution.trigger, run.robot),
         kind="run",
-        means=explained(in_text),
+        means=joined(explained(in_text), skills),
         form=form("run"),
         tail=joined(
             _tail(run, frame, model, task, framed=not words_alone or bool(turns or known)), known if words_alone else ""
@@ -249,13 +250,13 @@ def _tail(run: Run, frame: Frame, model: str, task: Task | None = None, *, frame
 
 def _question(run: Run, phase: Phase, texts: Texts, frame: Frame) -> str:
     """The phase's question; its last line is the instruction."""
-    due = identity.clock_duties(run.robot) if _by_clock(run, phase) else ""
-    wish = WISHES.get(phase, "Write it up.")
-    return joined(given.known(run, frame), *_context(run, phase, texts, frame), given.said(run), due, wish)
+    asked = (given.known(run, frame), *_context(run, phase, texts, frame), given.said(run))
+    return joined(*asked, _due(run, phase), WISHES.get(phase, "Write it up."))
 
 
-def _by_clock(run: Run, phase: Phase) -> bool:
-    return phase is Phase.GOALS and run.execution.trigger.type is TriggerType.CLOCK
+def _due(run: Run, phase: Phase) -> str:
+    by_clock = phase is Phase.GOALS and run.execution.trigger.type is TriggerType.CLOCK
+    return identity.clock_duties(run.robot) if by_clock else ""
 
 
 def _context(run: Run, phase: Phase, texts: Texts, frame: Frame) -> list[str]:
@@ -295,6 +296,5 @@ def _closing(cap: int | None, stalled: int = 0) -> list[Message]:
 
 
 def _feedback(run: Run) -> list[Message]:
-    if not run.feedback:
-        return []
-    return [Message(role="user", content=f"Your last answer couldn't be used: {run.feedback}\n{AGAIN}")]
+    said = f"Your last answer couldn't be used: {run.feedback}\n{AGAIN}"
+    return [Message(role="user", content=said)] if run.feedback else []

@@ -1,4 +1,4 @@
-"""A team's agents, connectors and MCP servers at one state of its definitions: the platform's, and its own."""
+"""A team's agents, connectors, MCP servers and skills at one state of its definitions: the platform's, and its own."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,18 +9,21 @@ from math import inf
 from pydantic import ValidationError
 
 from executor.agents import connectors as connector_files
-from executor.agents import prompt_files
+from executor.agents import prompt_files, skill_files
 from executor.agents.connectors import Connector, Connectors, TeamConnectors
 from executor.agents.model_parameters import wrong_parameters
 from executor.agents.prompt_files import Agent, Agents, TeamAgents
+from executor.agents.skill_files import Skills
 from executor.definition_port import Definitions, NoDefinitions
-from executor.tool_ports import OwnServers
+from executor.domain.skills import Skill
+from executor.tool_ports import NO_MEANS, OwnMeans
 from rota_common.bus.definition_memory import DefinitionMemory, Key
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime.logs import logger
 from rota_contracts.definitions.agent import AgentDefinition
 from rota_contracts.definitions.connector import ConnectorDefinition
 from rota_contracts.definitions.definition import Definition, DefinitionKind, DefinitionSet, entry
+from rota_contracts.definitions.skill import SkillDefinition
 
 LIMIT = 32_000_000
 """Bytes of all views in memory."""
@@ -43,7 +46,7 @@ class TeamView:
     rev: int
     agents: TeamAgents
     connectors: TeamConnectors
-    servers: OwnServers = field(default_factory=dict)
+    own: OwnMeans = NO_MEANS
     unreadable: Mapping[str, str] = field(default_factory=dict)
     size: int = 0
 
@@ -61,6 +64,7 @@ class TeamViews:
 
     agents: Agents = field(default_factory=Agents)
     connectors: Connectors
+    skills: Skills = field(default_factory=Skills)
     definitions: Definitions = field(default_factory=NoDefinitions)
     limit: int = LIMIT
     _kept: DefinitionMemory[TeamView] = field(init=False)
@@ -84,7 +88,8 @@ class TeamViews:
         definitions can't be read."""
         rev = (await self._current(team)).rev if rev is None else rev
         if rev == 0:
-            return TeamView(team, 0, self.agents.of(team), self.connectors.of(team))
+            own = OwnMeans(skills=self.skills.of(team))
+            return TeamView(team, 0, self.agents.of(team), self.connectors.of(team), own)
         key = team, str(rev)
         if (kept := self._kept.get(key)) is not None:
             return kept
@@ -146,7 +151,7 @@ class TeamViews:
     def _made(self, of: DefinitionSet, read: Sequence[tuple[str, Definition | str]]) -> TeamView:
         team, size = of.team_id, BASE
         agents, connectors, unreadable = dict[str, Agent](), dict[str, Connector](), dict[str, str]()
-        servers = dict[str, Definition]()
+        servers, skills = dict[str, Definition](), {skill.name: skill for skill in self.skills.of(team)}
         for name, one in read:
             if isinstance(one, str):
                 unreadable[name] = one
@@ -161,15 +166,18 @@ class TeamViews:
                 agents[one.id] = made
             elif isinstance(made, Connector):
                 connectors[one.id] = made
+            elif isinstance(made, Skill):
+                skills.setdefault(one.id, made)
             else:
                 servers[one.id] = one
         if unreadable:
             _log.warning("definitions can't be read", team_id=team, rev=of.rev, unreadable=unreadable)
         mine = self.agents.of(team, agents), self.connectors.of(team, connectors)
-        return TeamView(team, of.rev, *mine, servers, unreadable, size)
+        own = OwnMeans(servers, sorted(skills.values(), key=lambda skill: skill.name))
+        return TeamView(team, of.rev, *mine, own, unreadable, size)
 
 
-def made_of(one: Definition) -> Agent | Connector | None:
+def made_of(one: Definition) -> Agent | Connector | Skill | None:
     """What a definition stands for; None for an MCP server. Raises ValueError, with what is expected."""
     spec = one.read_spec()
     match spec:
@@ -181,6 +189,8 @@ def made_of(one: Definition) -> Agent | Connector | None:
             if wrong := wrong_parameters(spec.options.parameters):
                 raise ValueError(f"options.parameters: {wrong}")
             return connector_files.of_definition(one.id, spec, team=one.team_id)
+        case SkillDefinition():
+            return skill_files.of_definition(one.id, spec)
     return None
 
 

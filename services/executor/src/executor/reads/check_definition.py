@@ -24,7 +24,7 @@ class CheckDefinition:
     async def __call__(self, request: CheckRobot) -> RobotProblems:
         robot = request.robot
         view = await self.views.of(robot.team_id)
-        tools = self.tools.with_own(view.servers)
+        tools = self.tools.with_own(view.own)
         return RobotProblems(problems=[*_agents_missing(robot, view), *tools.problems(robot)])
 
 

@@ -9,8 +9,10 @@ from pydantic import ValidationError
 from executor.agents.connectors import REHEARSAL, Connector
 from executor.agents.operator_files import Teams, allows
 from executor.agents.prompt_files import Agent
+from executor.agents.skill_files import Skills
 from executor.agents.team_view import TeamView, TeamViews, made_of
 from executor.domain.conversation.chat import BUILT_IN
+from executor.domain.skills import Skill
 from executor.domain.used_tools import BY_AGENT
 from executor.domain.uses import ByAgent, ByTool
 from rota_common.clock import Clock
@@ -25,7 +27,8 @@ from rota_contracts.messages.definition import (
 )
 
 AGENT, CONNECTOR, SERVER = DefinitionKind.AGENT, DefinitionKind.CONNECTOR, DefinitionKind.MCP_SERVER
-WHAT = {AGENT: "an agent", CONNECTOR: "a connector", SERVER: "an MCP server"}
+SKILL = DefinitionKind.SKILL
+WHAT = {AGENT: "an agent", CONNECTOR: "a connector", SERVER: "an MCP server", SKILL: "a skill"}
 LISTED = {AGENT: "rota agents list", CONNECTOR: "rota connectors list", SERVER: "rota definitions list"}
 
 
@@ -38,9 +41,9 @@ class JudgeDefinitions:
     clock: Clock
 
     async def __call__(self, request: CheckDefinitions) -> DefinitionProblems:
-        state = _State(await self.views.of(request.team_id), self.servers, {*request.entries})
+        state = _State(await self.views.of(request.team_id), self.servers, self.views.skills, {*request.entries})
         written = {entry(each.kind, each.id) for each in request.definitions}
-        problems, made = list[DefinitionProblem](), dict[tuple[DefinitionKind, str], Agent | Connector]()
+        problems, made = list[DefinitionProblem](), dict[tuple[DefinitionKind, str], Agent | Connector | Skill]()
         for each in request.definitions:
             wrong, one = self._made(request.team_id, each)
             problems += [*state.taken(each), *wrong]
@@ -56,7 +59,7 @@ class JudgeDefinitions:
 
     def _made(
         self, team: str, written: WrittenDefinition
-    ) -> tuple[Sequence[DefinitionProblem], Agent | Connector | None]:
+    ) -> tuple[Sequence[DefinitionProblem], Agent | Connector | Skill | None]:
         of: dict[str, Any] = {"kind": written.kind, "id": written.id}
         try:
             parse_spec(written.kind, written.spec)
@@ -78,6 +81,7 @@ class _State:
 
     view: TeamView
     servers: Mapping[str, Teams]
+    skills: Skills
     entries: set[str] = field(default_factory=set)
 
     def own(self) -> Iterator[tuple[tuple[DefinitionKind, str], Agent | Connector]]:
@@ -93,7 +97,7 @@ class _State:
             message = f"{WHAT[written.kind]} {written.id} is the platform's: choose another id"
             yield DefinitionProblem(kind=written.kind, id=written.id, field="id", message=message)
 
-    def missing(self, one: Agent | Connector) -> Iterator[tuple[str, str]]:
+    def missing(self, one: Agent | Connector | Skill) -> Iterator[tuple[str, str]]:
         """The field, and what is wrong with what it names."""
         for where, kind, wanted in _named(one):
             wanted = platform_name(wanted) if kind is AGENT else wanted
@@ -110,13 +114,17 @@ class _State:
         if kind is CONNECTOR:
             there = self.view.connectors.platform.get(wanted)
             return there is not None and allows(there.teams, team)
+        if kind is SKILL:
+            return any(skill.name == wanted for skill in self.skills.of(team))
         return allows(self.servers.get(wanted, frozenset()), team)
 
 
-def _named(one: Agent | Connector) -> Iterator[tuple[str, DefinitionKind, str]]:
+def _named(one: Agent | Connector | Skill) -> Iterator[tuple[str, DefinitionKind, str]]:
     """All that it names: the field, the kind and the id."""
     if isinstance(one, Connector):
         yield from (("fallbacks", CONNECTOR, name) for name in one.fallbacks)
+        return
+    if isinstance(one, Skill):
         return
     if one.connector:
         yield "connector", CONNECTOR, one.connector

@@ -73,7 +73,7 @@ class AgentTurn:
         """The fields of a form that its answer may copy; None: any."""
         return ASKS_A_PERSON if self.task else None
 
-    def messages(self, texts: Texts, *, in_text: Sequence[Tool], model: str) -> list[Message]:
+    def messages(self, texts: Texts, *, in_text: Sequence[Tool], skills: str, model: str) -> list[Message]:
         about: Any = {
             "closing": self.cap if self.step.iteration >= self.cap else None,
             "stalled": self.stalled,
@@ -81,7 +81,7 @@ class AgentTurn:
             "model": model,
         }
         if isinstance(self.step, RunTurn):
-            return for_task(self.run, self.step.task, self.agent, texts, **about)
+            return for_task(self.run, self.step.task, self.agent, texts, skills=skills, **about)
         return for_phase(self.run, self.step.phase, self.agent, self.agent.id, texts, **about)
 
     def facts(self, tools: Sequence[Tool]) -> dict[str, Any]:

@@ -68,13 +68,13 @@ class CallRunner:
     ask_agent: AskAgent = no_agents
 
     async def toolset(self, run: Run) -> Toolset:
-        """With the MCP servers of its team that were there when it began. Raises NotBegun while they can't be read."""
+        """With what its team had when it began. Raises NotBegun while that can't be read."""
         toolset = self.real if run.execution.executor_mode is ExecutorMode.STANDARD else self.recording
         try:
             view = await self.views.of(run.execution.team_id, run.definitions_rev)
         except Transient as error:
             raise NotBegun(str(error), after=error.after) from error
-        return replace(toolset, tools=toolset.tools.with_own(view.servers)) if view.servers else toolset
+        return replace(toolset, tools=toolset.tools.with_own(view.own))
 
     async def begin(self, run: Run, step: BeginCalls, agent: Agent | None, chain: HookChain | None) -> CallsBegun:
         """The calls after all checks that stand before them. `agent` None: of a task that is one call."""

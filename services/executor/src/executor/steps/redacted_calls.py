@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from executor.domain.conversation.chat import Tool
 from executor.domain.outcomes import StepDelayed, StepFailed
-from executor.tool_ports import NotBegun, OwnServers, Processes, ToolFailed, Tools
+from executor.tool_ports import NotBegun, OwnMeans, Processes, ToolFailed, Tools
 from rota_common.errors import Permanent, Transient
 from rota_common.redaction import without_credentials
 from rota_contracts.messages.conversation import ToolUse
@@ -25,8 +25,8 @@ class RedactedTools:
     tools: Tools
     known: KnownValues
 
-    def with_own(self, servers: OwnServers) -> "RedactedTools":
-        return replace(self, tools=self.tools.with_own(servers)) if servers else self
+    def with_own(self, own: OwnMeans) -> "RedactedTools":
+        return replace(self, tools=self.tools.with_own(own))
 
     async def list(self, robot: Robot) -> Sequence[Tool]:
         return await self.tools.list(robot)

@@ -18,6 +18,7 @@ from executor.domain.planning import plain_request
 from executor.domain.planning.interpret import interpret
 from executor.domain.planning.resources import assistants
 from executor.domain.run import Run
+from executor.domain.skills import listed
 from executor.domain.steps import (
     AskAgent,
     BeginCalls,
@@ -186,7 +187,8 @@ class StepRunner:
         without = turn.closing or is_last_attempt(run)
         mine = within.tools(() if without else await tools_for((await self.calls.toolset(run)).tools, run, step, agent))
         tools = [*mine, ASK_PERSON] if turn.may_ask else mine
-        build = partial(turn.messages, in_text=within.in_text(tools), model=connector.model)
+        skills = listed(agents.view.own.skills, mine)
+        build = partial(turn.messages, in_text=within.in_text(tools), skills=skills, model=connector.model)
         wanted = wanted_texts(run, subject_of(step))
         messages = build(within.sizes(wanted))
         if full := within.overflow(messages, tools):

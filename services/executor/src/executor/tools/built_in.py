@@ -74,7 +74,12 @@ TOOLS: Mapping[BuiltInTool, Tool] = {
         _tool(
             BuiltInTool.SKILL_SEARCH,
             "Find skills, which are instructions for kinds of work: the best match in full, the others by name.",
-            _object("query", query=QUERY),
+            _object(
+                "query",
+                query={"type": "string", "description": "the name of a skill, or a few words"},
+                file={"type": "string", "description": "one of its files, in place of its text"},
+            ),
+            repeatable=True,
         ),
         _tool(
             BuiltInTool.MCP_TOOL_SEARCH,

@@ -1,11 +1,12 @@
 """The registry of built-in tools: of each robot a copy with the ones that it may use."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Self
 
 from executor.domain.conversation.chat import Tool
+from executor.domain.skills import Skill
 from executor.tool_ports import Tools
 from executor.tools.arguments import Arguments
 from executor.tools.built_in import TOOLS
@@ -16,14 +17,15 @@ from rota_contracts.roles import Role
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """One call of a built-in tool: the robot in whose name it is made, the role of its run, and the tools of its MCP
-    servers."""
+    """One call of a built-in tool: the robot in whose name it is made, the role of its run, the tools of its MCP
+    servers, and the skills of its team."""
 
     robot: Robot
     role: Role
     step_id: str
     arguments: Arguments
     mcp: Tools
+    skills: Sequence[Skill] = ()
 
 
 Work = Callable[[Call], Awaitable[str]]

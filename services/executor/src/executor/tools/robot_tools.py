@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from executor.domain.conversation.chat import BUILT_IN, Tool
-from executor.tool_ports import OwnServers, ToolFailed, Tools
+from executor.domain.skills import Skill
+from executor.tool_ports import OwnMeans, ToolFailed, Tools
 from executor.tools.arguments import Arguments
 from executor.tools.registry import Call, Registry
 from rota_contracts.messages.conversation import ToolUse
@@ -14,14 +15,16 @@ from rota_contracts.roles import Role
 
 @dataclass(frozen=True, kw_only=True)
 class RobotTools:
-    """`mcp` gets all calls but those of built-in tools; with `recorded` also those, because nothing is to be done."""
+    """`mcp` gets all calls but those of built-in tools; with `recorded` also those, because nothing is to be done.
+    `skills`: of the team."""
 
     mcp: Tools
     registry: Registry
     recorded: bool = False
+    skills: Sequence[Skill] = ()
 
-    def with_own(self, servers: OwnServers) -> "RobotTools":
-        return replace(self, mcp=self.mcp.with_own(servers)) if servers else self
+    def with_own(self, own: OwnMeans) -> "RobotTools":
+        return replace(self, mcp=self.mcp.with_own(own), skills=own.skills)
 
     async def list(self, robot: Robot) -> Sequence[Tool]:
         """By name."""
@@ -50,6 +53,12 @@ class RobotTools:
             mine = ", ".join(tool.name for tool in registry.tools()) or "none"
             raise ToolFailed(f"robot {robot.member_id} has no built-in tool {use.tool}: resources.tools names {mine}")
         tool, work = found
-        return await work(
-            Call(robot=robot, role=role, step_id=use.step_id, arguments=Arguments(use, tool), mcp=self.mcp)
+        call = Call(
+            robot=robot,
+            role=role,
+            step_id=use.step_id,
+            arguments=Arguments(use, tool),
+            mcp=self.mcp,
+            skills=self.skills,
         )
+        return await work(call)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from executor.domain.calls.policy import permitted_to
 from executor.domain.conversation.chat import BUILT_IN
 from executor.domain.conversation.found_tools import matching
+from executor.domain.skills import Skill, found
+from executor.tool_ports import ToolFailed
 from executor.tools.files import answered
 from executor.tools.registry import Call, Work
-from executor.tools.skills import Skills
 from rota_common.bus.rpc import Ask
 from rota_contracts.catalog import RECALL
 from rota_contracts.messages.execution import excerpt
@@ -20,14 +21,16 @@ from rota_contracts.robots.resources import BuiltInTool
 MOST_COLLECTIONS = 50
 """Shared collections in one question; the memory refuses more."""
 
-QUERY_LIMIT, LINE = 2_000, 300
-"""Characters of a query, and of a tool's description where it was found."""
+QUERY_LIMIT, LINE, LIST = 2_000, 300, 2_000
+"""Characters of a query, of a tool's description where it was found, and of a list of names."""
+
+LONGEST = 20_000
+"""Characters of a skill, or of a file of it, that are shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchTools:
     ask: Ask
-    skills: Skills
 
     def works(self) -> Mapping[BuiltInTool, Work]:
         return {
@@ -57,17 +60,31 @@ class SearchTools:
         return "\n".join([*own, *shared]) or "nothing is known of that"
 
     async def skill(self, call: Call) -> str:
-        found = self.skills.search(call.arguments.text("query"), team=call.robot.team_id)
-        if not found:
-            known = ", ".join(self.skills.names(team=call.robot.team_id)) or "none"
+        query, file = call.arguments.text("query"), call.arguments.text("file")
+        if not (matching := found(call.skills, query)):
+            known = excerpt(", ".join(skill.name for skill in call.skills), LIST) or "none"
             return f"no skill has these words; there are: {known}"
-        best, others = found[0], found[1:]
+        best, others = matching[0], matching[1:]
+        if file:
+            return _file(best, file)
+        files = "".join(f"\n- {path}" for path in best.files)
         more = "\n".join(f"- {one.name}: {one.description}" for one in others)
-        return f"# {best.name}\n{best.text}" + (f"\n\nOther skills that may fit:\n{more}" if more else "")
+        return (
+            f"# {best.name}\n{excerpt(best.text, LONGEST)}"
+            + (f"\n\nFiles of this skill, which `file` reads:{files}" if files else "")
+            + (f"\n\nOther skills that may fit:\n{more}" if more else "")
+        )
 
     async def tool(self, call: Call) -> str:
         listed = permitted_to(call.robot, call.role, await call.mcp.list(call.robot))
         tools = [tool for tool in listed if tool.server != BUILT_IN]
-        found = matching(tools, call.arguments.text("query"))
-        lines = [f"- {tool.name}: {excerpt(' '.join(tool.description.split()), LINE)}".rstrip(": ") for tool in found]
+        fit = matching(tools, call.arguments.text("query"))
+        lines = [f"- {tool.name}: {excerpt(' '.join(tool.description.split()), LINE)}".rstrip(": ") for tool in fit]
         return "\n".join(lines) or f"none of the {len(tools)} tools has these words: try others"
+
+
+def _file(skill: Skill, path: str) -> str:
+    if path not in skill.files:
+        known = ", ".join(skill.files) or "none"
+        raise ToolFailed(f"skill_search: skill {skill.name} has no file {path[:100]}: it has {known}")
+    return f"# {skill.name}/{path}\n{excerpt(skill.files[path], LONGEST)}"

@@ -1,1 +1,1 @@
-"""Definitions of a team beside its robots: agents, connectors and MCP servers."""
+"""Definitions of a team beside its robots: agents, connectors, MCP servers and skills."""

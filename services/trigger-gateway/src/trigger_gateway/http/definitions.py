@@ -1,4 +1,4 @@
-"""A team's own agents, connectors and MCP servers: applied, listed, deleted, rolled back, and tried as a canary."""
+"""Definitions of a team's own: applied, listed, deleted, rolled back, and tried as a canary."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any

@@ -176,7 +176,7 @@ async def test_a_tool_that_was_not_reached_is_called_later_under_the_same_step_i
     assert [use.status for use in uses(run)] == ["completed", "completed"]
 
 
-async def test_an_assistant_has_the_tools_of_its_robot_that_it_may_use(subtests: pytest.Subtests) -> None:
+async def test_an_assistant_has_the_tools_of_its_robot_that_it_may_use(subtests: pytest.Subtests) -> None:  # EX-84
     cases = [
         (EQUIPPED, None, [DRAW.name, LOOKUP.name, NOTE.name]),
         (EQUIPPED, {"crm__note"}, [NOTE.name]),

@@ -243,6 +243,7 @@ async def test_in_the_name_of_a_robot_its_servers_its_autonomy_and_its_roles_hol
 
 
 async def test_a_server_of_another_team_and_tools_that_arent_the_agents_are_never_offered(world: World) -> None:
+    """EX-84."""
     theirs = Server("shop", "Shop", Http("http://127.0.0.1:9/mcp", {}), teams=frozenset({"globex"}))
     tools = McpTools({"shop": theirs}, secrets=InMemoryTeamSecrets(), files=InMemoryFiles())
     world.model = ScriptedModel(uses(FIND.name), "No.")

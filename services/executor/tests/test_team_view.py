@@ -151,6 +151,7 @@ async def test_a_copy_that_is_behind_passes_and_a_set_that_is_gone_does_not(defi
 
 
 async def test_the_team_that_holds_the_most_makes_room(views: TeamViews, definitions: InMemoryDefinitions) -> None:
+    """EX-79."""
     narrow = replace(views, limit=BASE * 20)
     definitions.write(OTHER, writer("I write."))
     for number in range(20):

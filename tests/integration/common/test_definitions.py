@@ -90,7 +90,7 @@ async def test_a_set_and_a_revision_are_found_by_their_number_and_team(bus: Bus)
     assert await definitions.one("other", AGENT, "experts.writer", 2) is None
 
 
-async def test_a_new_set_comes_by_itself_and_it_is_known_how_far(bus: Bus) -> None:
+async def test_a_new_set_comes_by_itself_and_it_is_known_how_far(bus: Bus) -> None:  # EX-79
     definitions = TeamDefinitions(bus)
     before = await write(bus, 1)
     assert definitions.sequence == 0

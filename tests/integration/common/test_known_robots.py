@@ -204,7 +204,7 @@ def test_a_team_with_large_definitions_pushes_out_its_own_alone() -> None:
     assert all(memory.get(("small", f"m{number}")) for number in range(5))
 
 
-def test_a_definition_is_kept_for_a_minute() -> None:
+def test_a_definition_is_kept_for_a_minute() -> None:  # EX-79
     now = 0.0
     memory = DefinitionMemory[Robot](10**6, clock=lambda: now)
     memory.put(ANN, a_robot())

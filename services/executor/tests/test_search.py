@@ -150,6 +150,43 @@ async def test_the_built_in_search_asks_its_stages_in_order_and_shows_the_result
     assert notes(run) == []
 
 
+async def test_tools_do_stages_with_what_they_are_about(subtests: pytest.Subtests) -> None:  # CL-18
+    def stage_tool(name: str, *lists: str) -> Tool:
+        properties = {"query": {"type": "string"}} | {each: {"type": "array"} for each in lists}
+        return Tool(f"nlp__{name}", "nlp", name, "Does a stage", {"properties": properties}, idempotent=True)
+
+    tools = [stage_tool("words"), stage_tool("query", "collections"), stage_tool("order", "documents")]
+    library = Library(
+        "search: builtin, keyword: 'mcp:nlp.words', querydsl: 'mcp:nlp.query', rerank: 'mcp:nlp.order'",
+        tools=[*tools, WEB],
+    )
+    said = {"words": '{"keywords": ["Globex"]}', "query": '{"query": "price", "limit": 2}', "order": '{"order": [2]}'}
+
+    async def answer(use: ToolUse) -> str:
+        return said[use.tool]
+
+    library.mcp._answer = answer
+    run = await library.done()
+    given = {use.tool: use.arguments for use in library.mcp.calls}
+    assert given == {
+        "words": {"query": pipeline.words_of(run, TASK)},
+        "query": {"query": "Globex", "collections": ["prices", "news"]},
+        "order": {"query": pipeline.words_of(run, TASK), "documents": ["Globex pays late.", "Nine euros."]},
+    }
+    assert [(one.query, one.limit) for one in library.recalls] == [("price", 2)]
+    assert [each.assistant_id for each in library.asked] == ["rota.needsearch"]
+    assert "[1] source: knowledge, prices/p1" in library.prompt
+    assert notes(run) == []
+    for about, tool, text, note in (
+        ("another form", tools[2], "not JSON", "rerank: mcp:nlp.order: expected an answer in JSON with order"),
+        ("no place for results", stage_tool("order"), "{}", "rerank: mcp:nlp.order: it has no argument for what"),
+    ):
+        with subtests.test(about):
+            library = Library("search: builtin, rerank: 'mcp:nlp.order'", tools=[tool])
+            library.page = text
+            assert any(note in each for each in notes(await library.done()))
+
+
 async def test_what_needs_no_search_gets_none() -> None:  # CL-19
     library = Library("search: builtin", {"rota.needsearch": {"search": False}})
     await library.done()

@@ -79,10 +79,7 @@ def test_what_uses_can_not_say_is_refused_with_the_field_and_the_mend(subtests: 
         "not built in": ({"web": "builtin"}, "uses.web: expected an agent or mcp:.*, because none is built in"),
         "no sight": ({"vision": "builtin"}, "uses.vision: expected an agent, because none is built in"),
         "no tool sees": ({"audio": "mcp:a.b"}, "uses.audio: expected an agent, because a tool can't do it"),
-        "no tool extracts": (
-            {"keyword": "mcp:a.b"},
-            "uses.keyword: expected builtin or an agent, because a tool can't",
-        ),
+        "no tool of that name": ({"keyword": "mcp:a"}, "uses.keyword: expected mcp:<server>.<tool>, got 'mcp:a'"),
         "no tool searches": ({"search": "mcp:a"}, "uses.search: expected mcp:<server>.<tool>, got 'mcp:a'"),
     }
     for name, (given, reason) in cases.items():

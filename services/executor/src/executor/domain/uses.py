@@ -18,7 +18,7 @@ SERVICES: tuple[Service, ...] = get_args(Service)
 BUILT_IN_SERVICES: frozenset[Service] = frozenset({"search", "fetch", "keyword", "querydsl", "rerank"})
 """Those that Rota can do itself."""
 
-BY_TOOLS: frozenset[Service] = frozenset({"search", "fetch", "web"})
+BY_TOOLS: frozenset[Service] = frozenset({"search", "fetch", "web", "keyword", "querydsl", "rerank"})
 """Those that a tool of an MCP server can do."""
 
 

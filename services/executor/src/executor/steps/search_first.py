@@ -4,11 +4,13 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeVar
 
 from executor.agents.prompt_files import Agent
 from executor.agents.search_prompts import stage_call
 from executor.agents.team_view import TeamViews
+from executor.domain.conversation.chat import Tool
 from executor.domain.outcomes import NotCalled, Outcome, Used
 from executor.domain.phases import lesson_scope
 from executor.domain.run import Run
@@ -17,7 +19,7 @@ from executor.domain.search.pipeline import KnowledgeQuery, Result, Stage, Unusa
 from executor.domain.search.searched import Searched, wanted
 from executor.domain.steps import BeginCalls, MakeCalls, RunTurn, Work
 from executor.domain.used_tools import SEARCH, WEB_SEARCH
-from executor.domain.uses import Uses
+from executor.domain.uses import DISABLED, ByAgent, ByTool, Uses
 from executor.file_ports import Blobs
 from executor.steps.call_runner import CallRunner
 from executor.steps.hook_chain import HookChain
@@ -28,9 +30,11 @@ from executor.steps.step_result import StepResult
 from executor.steps.used_agents import AskAgent, reply_of
 from rota_common.bus.rpc import Ask
 from rota_common.errors import Permanent, Transient
+from rota_common.json_text import extract_json
 from rota_common.redaction import without_credentials
 from rota_contracts import catalog
 from rota_contracts.ids import derived_id
+from rota_contracts.messages.agent import CallAgent
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.memory import Recall
 from rota_contracts.messages.text import Text
@@ -130,22 +134,32 @@ class _Search:
         collections: Sequence[str] = (),
         results: Sequence[Result] = (),
     ) -> T | None:
-        """What the agent of a stage says; None where there is none, or with a note, where it fails."""
-        if not (agent_id := pipeline.agent_of(stage, self.agent.uses)):
-            return None
-        request = stage_call(
-            self.run, self.step, stage, agent_id, words=words, collections=collections, results=results
-        )
+        """What the agent or the tool of a stage says; None where there is none, or with a note, where it fails."""
+        provider = pipeline.provider_of(stage, self.agent.uses)
         try:
-            reply = await reply_of(self.by.ask_agent, request)
-            self.calls.extend([reply.call] if reply.call else [])
-            if not reply.error:
-                return read(reply.response)
-            problem = reply.error
+            match provider:
+                case None:
+                    return None
+                case ByAgent(agent_id):
+                    call = partial(stage_call, self.run, self.step, stage, agent_id)
+                    return read(await self._said(call(words=words, collections=collections, results=results)))
+                case ByTool():
+                    arguments = partial(pipeline.stage_arguments, collections=collections, results=results)
+                    wanted = words or pipeline.words_of(self.run, self.step.task)
+                    found = await self._asked(stage, getattr(self.agent.uses, stage), partial(arguments, words=wanted))
+                    return read(extract_json(found))
         except (Transient, Permanent, UnusableStage) as error:
-            problem = str(error)
-        self._note(f"went on without {stage}: agent {agent_id}: {problem}")
+            who = f"agent {provider.agent_id}" if isinstance(provider, ByAgent) else getattr(self.agent.uses, stage)
+            self._note(f"went on without {stage}: {who}: {error}")
         return None
+
+    async def _said(self, request: CallAgent) -> Json:
+        """The JSON in an agent's answer. Raises Permanent, Transient."""
+        reply = await reply_of(self.by.ask_agent, request)
+        self.calls.extend([reply.call] if reply.call else [])
+        if reply.error:
+            raise Permanent(reply.error)
+        return reply.response
 
     def _collections(self) -> Sequence[str]:
         kb = self.run.robot.robot_config.kb
@@ -172,17 +186,21 @@ class _Search:
 
     async def _called(self, name: str, provider: str, words: str) -> Sequence[Result]:
         """What a tool or an agent finds, called as the assistant would call it; with a note if that can't be."""
-        agent = replace(self.agent, uses=Uses(web=provider))
-        if agent.uses.of("web") is None:
+        if provider in ("", DISABLED):
             return ()
         try:
-            text = await self._call(await self._use(name, agent, words), agent)
+            text = await self._asked(name, provider, partial(pipeline.arguments_of, words=words))
         except (Transient, Permanent) as error:
             self._note(f"went on without {provider}: {error}")
             return ()
         return pipeline.results_in(text, source=provider)
 
-    async def _use(self, name: str, agent: Agent, words: str) -> ToolUse:
+    async def _asked(self, name: str, provider: str, arguments: Callable[[Tool], dict[str, Json]]) -> str:
+        """The answer of a tool or an agent, after all checks. Raises Permanent, Transient."""
+        agent = replace(self.agent, uses=Uses(web=provider))
+        return await self._call(await self._use(name, agent, arguments), agent)
+
+    async def _use(self, name: str, agent: Agent, arguments: Callable[[Tool], dict[str, Json]]) -> ToolUse:
         """The call of the one tool that the agent has by its `uses`. Raises Permanent where it can't be made here."""
         toolset = await self.by.calls.toolset(self.run)
         tools = await all_tools(toolset.tools, self.run.robot, agent.uses)
@@ -191,14 +209,14 @@ class _Search:
             raise Permanent("its server doesn't list this tool now")
         if not tool.idempotent:
             raise Permanent("only what may be called again is called: its server's file may name it as idempotent")
-        if not (arguments := pipeline.arguments_of(tool, words)):
-            raise Permanent("it has no argument for the words to search for, such as query")
+        if not (given := arguments(tool)):
+            raise Permanent("it has no argument for what it is asked, such as query, or documents to be ordered")
         return ToolUse(
             step_id=derived_id("search", self.step.step_id, name),
             name=name,
             server=tool.server,
             tool=tool.tool,
-            arguments=arguments,
+            arguments=given,
             idempotent=tool.idempotent,
         )
 

@@ -11,7 +11,7 @@ from executor.domain.conversation.chat import Tool
 from executor.domain.run import Run
 from executor.domain.situation.wording import given_input
 from executor.domain.used_tools import QUERY_LIMIT
-from executor.domain.uses import DISABLED, ByAgent, Uses
+from executor.domain.uses import DISABLED, ByAgent, ByTool, Uses
 from rota_common.json_text import extract_json
 from rota_contracts.agent_ids import PLATFORM
 from rota_contracts.messages.execution import Task, excerpt
@@ -97,15 +97,15 @@ def query_of(answer: Json, collections: Sequence[str]) -> KnowledgeQuery:
     return query
 
 
-def agent_of(stage: Stage, uses: Uses) -> str:
-    """The agent of a stage; empty if none is asked. What isn't said is built in: the platform's agents, and for the
-    order of results the ranks that they have where they come from."""
+def provider_of(stage: Stage, uses: Uses) -> ByAgent | ByTool | None:
+    """Who does a stage; None if no one is asked. What isn't said is built in: the platform's agents, and for the order
+    of results the ranks that they have where they come from."""
     if stage != "needsearch":
-        if isinstance(provider := uses.of(stage), ByAgent):
-            return provider.agent_id
+        if isinstance(provider := uses.of(stage), ByAgent | ByTool):
+            return provider
         if stage == "rerank" or getattr(uses, stage) == DISABLED:
-            return ""
-    return f"{PLATFORM}{stage}"
+            return None
+    return ByAgent(f"{PLATFORM}{stage}")
 
 
 def words_of(run: Run, task: Task) -> str:
@@ -125,6 +125,20 @@ def arguments_of(tool: Tool, words: str) -> dict[str, Json]:
         return {}
     most = properties[found[0]].get("maxLength")
     return {found[0]: words[:most] if isinstance(most, int) else words}
+
+
+def stage_arguments(
+    tool: Tool, words: str, *, collections: Sequence[str] = (), results: Sequence[Result] = ()
+) -> dict[str, Json]:
+    """The arguments of a tool that does a stage: the words, and what it is about where the tool takes it. Empty if it
+    isn't clear where they go."""
+    properties, texts = tool.parameters.get("properties") or {}, [each.text for each in results]
+    given = {"collections": [*collections], "documents": texts, "results": texts}
+    lists: dict[str, Json] = {name: value for name, value in given.items() if name in properties and value}
+    if results and not lists.keys() & {"documents", "results"}:
+        return {}
+    said = arguments_of(tool, words)
+    return said | lists if said else {}
 
 
 def _is_text(schema: Mapping[str, Any]) -> bool:

@@ -1,6 +1,6 @@
 """The wiring of use cases that have many parts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from uuid import uuid4
 
@@ -23,6 +23,7 @@ from trigger_gateway.definitions.executors_seen import ExecutorsSeen
 from trigger_gateway.definitions.forget_definitions import ForgetDefinitions
 from trigger_gateway.definitions.ports import DefinitionCopies, DefinitionStore
 from trigger_gateway.definitions.steer_canary import SteerCanary
+from trigger_gateway.definitions.write_head import WriteHead
 from trigger_gateway.offered.find_offered import FindOffered
 from trigger_gateway.ports import Adapters, Messaging
 from trigger_gateway.robots.routes import Routes
@@ -31,7 +32,7 @@ from trigger_gateway.runs.follow_execution import FollowExecution
 from trigger_gateway.runs.guard_input import GuardInput
 from trigger_gateway.settings import Settings
 from trigger_gateway.sources.verify_sender import VerifySender
-from trigger_gateway.teams.shares import OpenRequests
+from trigger_gateway.teams.shares import OpenRequests, allow_all
 from trigger_gateway.webhooks.answer_message import AnswerMessage
 from trigger_gateway.webhooks.ingest_event import IngestEvent
 from trigger_gateway.webhooks.rate_limits import RateLimiter, RateLimits
@@ -114,13 +115,13 @@ class DefinitionCases:
 def definition_cases(adapters: Adapters, messaging: Messaging, settings: Settings, service: Service) -> DefinitionCases:
     store, copies, clock = adapters.definition_store, adapters.definition_copies, service.runtime.clock
     copy, judge = CopyDefinitions(store=store, copies=copies), messaging.judge
-    allow = settings.shares.definitions.allow
+    write = WriteHead(store=store, copy=copy, allow=settings.shares.definitions.allow)
     return DefinitionCases(
         store=store,
         copies=copies,
         copy=copy,
-        apply=ApplyDefinitions(store=store, copy=copy, judge=judge, clock=clock, allow=allow),
-        canary=SteerCanary(store=store, copy=copy, judge=judge, clock=clock),
+        apply=ApplyDefinitions(store=store, write=write, judge=judge, clock=clock),
+        canary=SteerCanary(store=store, write=replace(write, allow=allow_all), judge=judge, clock=clock),
         forget=ForgetDefinitions(store=store, copies=copies, clock=clock, keep=timedelta(days=settings.keep_days)),
         executors=ExecutorsSeen(),
     )

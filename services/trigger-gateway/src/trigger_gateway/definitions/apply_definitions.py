@@ -8,10 +8,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from rota_common.clock import Clock
-from rota_common.errors import Transient
 from rota_contracts.definitions.definition import DEFINITIONS_PER_TEAM, Definition, DefinitionKind, entry
 from rota_contracts.messages.definition import CheckDefinitions, WrittenDefinition
-from trigger_gateway.definitions.copy_definitions import CopyDefinitions
 from trigger_gateway.definitions.ports import DefinitionJudge, DefinitionStore
 from trigger_gateway.definitions.record import (
     Author,
@@ -23,11 +21,8 @@ from trigger_gateway.definitions.record import (
     check_written,
     deletion,
 )
-from trigger_gateway.problems import Conflict, FieldProblem, Invalid, NotFound, StoredNotApplied
-from trigger_gateway.teams.shares import Allow, allow_all
-
-TRIES = 5
-"""Attempts while others change the team's definitions concurrently."""
+from trigger_gateway.definitions.write_head import WriteHead
+from trigger_gateway.problems import FieldProblem, Invalid, NotFound
 
 Decide = Callable[[Head], Awaitable[Sequence[Change]]]
 
@@ -43,10 +38,9 @@ class Applied:
 @dataclass(frozen=True, kw_only=True)
 class ApplyDefinitions:
     store: DefinitionStore
-    copy: CopyDefinitions
+    write: WriteHead
     judge: DefinitionJudge
     clock: Clock
-    allow: Allow = allow_all
 
     async def __call__(
         self,
@@ -109,20 +103,16 @@ class ApplyDefinitions:
     async def _commit(
         self, team: str, decide: Decide, *, author: Author, share: int | None = None, dry_run: bool = False
     ) -> Applied:
-        self.copy.check()
-        for _ in range(TRIES):
-            head = await self.store.head(team)
+        async def make(head: Head) -> Next:
             changes = await decide(head)
             made = after(head, changes, share=share, at=author.at)
-            if made is not None:
-                await self._check(team, made)
-            if dry_run or made is None:
-                await self._copied(head)
-                return Applied(head.current.rev if made is None else made.new_set.rev, changes)
-            if await self.store.write(made, expected=head, at=author.at, allow=self.allow):
-                await self._copied(made.head)
-                return Applied(made.new_set.rev, changes)
-        raise Conflict("changed_meanwhile", "others change the team's definitions at the same moment: try again")
+            if made is None:
+                return Next(head, changes)
+            await self._check(team, made)
+            return made
+
+        made = await self.write(team, make, at=author.at, dry_run=dry_run)
+        return Applied(made.new_set.rev if made.definitions else made.head.current.rev, made.changes)
 
     async def _check(self, team: str, made: Next) -> None:
         """Raises Invalid for what can't work beside all others and the platform's."""
@@ -136,15 +126,6 @@ class ApplyDefinitions:
         fields = [FieldProblem(f"{entry(each.kind, each.id)} {each.field}".strip(), each.message) for each in found]
         if fields:
             raise Invalid("invalid_definition", "the definitions can't work", fields=fields)
-
-    async def _copied(self, head: Head) -> None:
-        try:
-            await self.copy(head)
-        except Transient as error:
-            raise StoredNotApplied(
-                "stored_not_applied",
-                "the definitions are stored and will be applied as soon as NATS is back; a repeat is harmless",
-            ) from error
 
 
 def _is(one: Definition, to: int | None, *, before: int | None) -> bool:

@@ -5,20 +5,17 @@ from dataclasses import dataclass
 from functools import partial
 
 from rota_common.clock import Clock
-from rota_common.errors import Transient
 from rota_contracts.messages.definition import CountRuns, RunCount
-from trigger_gateway.definitions.copy_definitions import CopyDefinitions
 from trigger_gateway.definitions.ports import DefinitionJudge, DefinitionStore
 from trigger_gateway.definitions.record import Head, Next, aborted, promoted, with_share
-from trigger_gateway.problems import Conflict, NotFound, StoredNotApplied
-
-TRIES = 5
+from trigger_gateway.definitions.write_head import WriteHead
+from trigger_gateway.problems import NotFound
 
 
 @dataclass(frozen=True, kw_only=True)
 class SteerCanary:
     store: DefinitionStore
-    copy: CopyDefinitions
+    write: WriteHead
     judge: DefinitionJudge
     clock: Clock
 
@@ -42,15 +39,8 @@ class SteerCanary:
 
     async def _change(self, team: str, change: Callable[[Head], Head]) -> Head:
         """Raises Conflict where there is no canary."""
-        self.copy.check()
-        for _ in range(TRIES):
-            head = await self.store.head(team)
-            changed = change(head)
-            if await self.store.write(Next(changed), expected=head, at=self.clock()):
-                try:
-                    await self.copy(changed)
-                except Transient as error:
-                    text = "the change is stored and will be applied as soon as NATS is back"
-                    raise StoredNotApplied("stored_not_applied", text) from error
-                return changed
-        raise Conflict("changed_meanwhile", "others change the team's definitions at the same moment: try again")
+
+        async def make(head: Head) -> Next:
+            return Next(change(head))
+
+        return (await self.write(team, make, at=self.clock())).head

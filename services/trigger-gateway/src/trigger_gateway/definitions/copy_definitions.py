@@ -1,14 +1,11 @@
 """Copies of definitions for other services: first each new revision, then the sets, then the current one."""
 
 from dataclasses import dataclass, field
+from functools import partial
 
-from rota_common.runtime.logs import logger
 from trigger_gateway.definitions.ports import DefinitionCopies, DefinitionStore
 from trigger_gateway.definitions.record import Head
-
-BATCH = 100
-MANY = 1_000
-LOG = logger(service="trigger-gateway")
+from trigger_gateway.sweep import BATCH, Sweep
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,7 +14,10 @@ class CopyDefinitions:
 
     store: DefinitionStore
     copies: DefinitionCopies
-    _failed: set[str] = field(default_factory=set, init=False)
+    _sweep: Sweep[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_sweep", Sweep("definitions not copied", self.check))
 
     def check(self) -> None:
         """Raise Transient if it can't work now, so that nothing is saved that other services would not see."""
@@ -34,16 +34,9 @@ class CopyDefinitions:
         await self.store.mark_synced(head)
 
     async def sweep(self) -> bool:
-        """Copy what was saved but not copied, because something failed between; True if there may be more. A team whose
-        definitions can't be copied is passed over, and tried again once all others were."""
-        found = await self.store.unsynced(BATCH, apart_from=self._failed)
-        for team in found:
-            try:
-                await self(await self.store.head(team))
-            except Exception as error:
-                self.check()  # NATS is away: that is no team's fault, and none is passed over
-                self._failed.add(team)
-                LOG.warning("definitions not copied", team_id=team, reason=repr(error))
-        if not found or len(self._failed) > MANY:
-            self._failed.clear()
-        return bool(found)
+        """Copy what was saved but not copied, because something failed between; True if there may be more."""
+        found = await self.store.unsynced(BATCH, apart_from=self._sweep.failed)
+        return await self._sweep({team: partial(self._copy_of, team) for team in found})
+
+    async def _copy_of(self, team: str) -> None:
+        await self(await self.store.head(team))

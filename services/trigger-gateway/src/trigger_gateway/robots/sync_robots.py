@@ -1,15 +1,12 @@
 """Publishes robots: first the copy that other services read, then the event, then a mark that both are done."""
 
 from dataclasses import dataclass, field
+from functools import partial
 
-from rota_common.runtime.logs import logger
 from rota_contracts.robots.robot import Robot
 from trigger_gateway.robots.ports import Definitions, RobotEvents, RobotRecords
 from trigger_gateway.robots.record import RobotRecord
-
-BATCH = 100
-MANY = 1_000
-LOG = logger(service="trigger-gateway")
+from trigger_gateway.sweep import BATCH, Sweep
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +16,10 @@ class SyncRobots:
     records: RobotRecords
     definitions: Definitions
     events: RobotEvents
-    _failed: dict[tuple[str, str], bool] = field(default_factory=dict, init=False)
+    _sweep: Sweep[tuple[str, str]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_sweep", Sweep("robot not published", self.check))
 
     def check(self) -> None:
         """Raise Transient if it can't work now, so that nothing is saved that other services would not see."""
@@ -35,18 +35,10 @@ class SyncRobots:
         return robot
 
     async def sweep(self) -> bool:
-        """Publish what was saved but not published, because something failed between; True if there may be more.
+        """Publish what was saved but not published, because something failed between; True if there may be more."""
+        found = await self.records.unsynced(BATCH, apart_from=[*self._sweep.failed])
+        return await self._sweep({_key(each): partial(self, each, confirmed=False) for each in found})
 
-        A robot that can't be published is passed over, and tried again once all others were.
-        """
-        found = await self.records.unsynced(BATCH, apart_from=[*self._failed])
-        for record in found:
-            try:
-                await self(record, confirmed=False)
-            except Exception as error:
-                self.check()  # NATS is away: that is no robot's fault, and none is passed over
-                self._failed[record.robot.team_id, record.robot.member_id] = True
-                LOG.warning("robot not published", member_id=record.robot.member_id, reason=repr(error))
-        if not found or len(self._failed) > MANY:
-            self._failed.clear()
-        return bool(found)
+
+def _key(record: RobotRecord) -> tuple[str, str]:
+    return record.robot.team_id, record.robot.member_id

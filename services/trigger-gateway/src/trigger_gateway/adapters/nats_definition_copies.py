@@ -1,8 +1,6 @@
 """Copies of teams' definitions in the bucket `definitions`, and the executor's judgement of them."""
 
-from nats.js.errors import KeyNotFoundError, KeyWrongLastSequenceError
 from nats.js.kv import KeyValue
-from pydantic_core import from_json
 
 from rota_common.bus.connection import Bus
 from rota_common.bus.rpc import Ask
@@ -13,9 +11,8 @@ from rota_contracts.messages.definition import CheckDefinitions, CountRuns, Defi
 from rota_contracts.streams import DEFINITIONS_BUCKET
 from trigger_gateway import rpc
 from trigger_gateway.adapters.nats_definitions import check_connected, transient
+from trigger_gateway.adapters.put_if_newer import found_in, put_if_newer
 from trigger_gateway.definitions.ports import Outdated
-
-TRIES = 10
 
 
 class NatsDefinitionCopies:
@@ -39,15 +36,13 @@ class NatsDefinitionCopies:
     async def put_current(self, current: DefinitionSet) -> None:
         bucket = await self._opened()
         with transient():
-            for _ in range(TRIES):
-                if await _put_if_newer(bucket, current):
-                    return
-        raise Transient(f"the definitions of team {current.team_id} are being written concurrently: try again")
+            if not await put_if_newer(bucket, set_key(current.team_id), current, by="version"):
+                raise Transient(f"the definitions of team {current.team_id} are being written concurrently: try again")
 
     async def current_sequence(self, team: str, version: int) -> int | None:
         bucket = await self._opened()
         with transient():
-            there, sequence = await _there(bucket, set_key(team))
+            there, sequence = await found_in(bucket, set_key(team), by="version")
         return sequence if there >= version else None
 
     async def remove(self, which: Outdated) -> None:
@@ -70,28 +65,6 @@ class NatsDefinitionCopies:
         with transient():
             self._bucket = self._bucket or await self._bus.jetstream.key_value(DEFINITIONS_BUCKET)
         return self._bucket
-
-
-async def _there(bucket: KeyValue, key: str) -> tuple[int, int]:
-    """The version of the current set in the bucket, and its sequence number; 0 where there is none."""
-    try:
-        found = await bucket.get(key)
-        return int(from_json(found.value or b"")["version"]), found.revision or 0
-    except KeyNotFoundError as missing:  # also for a key that was purged by hand: then it still has a revision
-        return 0, (missing.entry.revision or 0) if missing.entry else 0
-
-
-async def _put_if_newer(bucket: KeyValue, current: DefinitionSet) -> bool:
-    """False if another replica wrote between our read and our write."""
-    key = set_key(current.team_id)
-    there, last = await _there(bucket, key)
-    if there >= current.version:
-        return True
-    try:
-        await bucket.update(key, current.model_dump_json().encode(), last=last)
-    except KeyWrongLastSequenceError:
-        return False
-    return True
 
 
 class NatsDefinitionJudge:

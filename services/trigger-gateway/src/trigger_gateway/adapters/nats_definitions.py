@@ -4,9 +4,7 @@ import contextlib
 from collections.abc import Iterator
 
 from nats.errors import Error as NatsError
-from nats.js.errors import KeyNotFoundError, KeyWrongLastSequenceError
 from nats.js.kv import KeyValue
-from pydantic_core import from_json
 
 from rota_common.bus.connection import Bus
 from rota_common.bus.publishing import Publish
@@ -17,9 +15,8 @@ from rota_contracts.ids import derived_id
 from rota_contracts.messages.robot_facts import RobotChangedV1, RobotDeletedV1
 from rota_contracts.robots.robot import Robot
 from rota_contracts.streams import ROBOTS_BUCKET
+from trigger_gateway.adapters.put_if_newer import put_if_newer
 from trigger_gateway.robots.record import recorded_status
-
-TRIES = 10
 
 
 @contextlib.contextmanager
@@ -46,10 +43,9 @@ class NatsDefinitions:
         check_connected(self._bus)
         with transient():
             bucket = self._bucket = self._bucket or await self._bus.jetstream.key_value(ROBOTS_BUCKET)
-            for _ in range(TRIES):
-                if await _put_if_newer(bucket, robot):
-                    return
-        raise Transient(f"robot {robot.member_id} is being written concurrently: try again")
+            key = robot_key(robot.team_id, robot.member_id)
+            if not await put_if_newer(bucket, key, robot, by="rev"):
+                raise Transient(f"robot {robot.member_id} is being written concurrently: try again")
 
     async def remove_team(self, team: str) -> None:
         """By a purge: deleting a key leaves a message under it for ever."""
@@ -77,20 +73,3 @@ class NatsRobotEvents:
                 status = recorded_status(robot)
                 changed = RobotChangedV1.model_validate({**of, "created": created, "robot_status": status})
                 await self._publish(ROBOT_CHANGED, changed, caused_by=cause)
-
-
-async def _put_if_newer(bucket: KeyValue, robot: Robot) -> bool:
-    """False if another replica wrote between our read and our write."""
-    key = robot_key(robot.team_id, robot.member_id)
-    try:
-        entry = await bucket.get(key)
-        there, last = int(from_json(entry.value or b"")["rev"]), entry.revision  # whichever version wrote the rest
-    except KeyNotFoundError as missing:  # also for a key that was purged by hand: then it still has a revision
-        there, last = 0, missing.entry.revision if missing.entry else 0
-    if there >= robot.rev:
-        return True
-    try:
-        await bucket.update(key, robot.model_dump_json().encode(), last=last)
-    except KeyWrongLastSequenceError:
-        return False
-    return True

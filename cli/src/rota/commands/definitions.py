@@ -1,22 +1,20 @@
 """`rota definitions`: a team's own agents, connectors, MCP servers and skills, and their history."""
 
-from datetime import datetime
 from typing import Annotated
 from urllib.parse import quote
 
 import typer
 
-from rota.client import Api, Json
+from rota.client import Api
 from rota.deleting import YesFlag, delete
+from rota.history import show, written_at
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
 from rota.selection import parameters
-from rota.timestamps import utc_time
 from rota.yaml_core import dump
 from rota_contracts.definitions.definition import DefinitionKind
 
 COLUMNS = ("KIND", "ID", "REV", "WRITTEN (UTC)", "BY")
-HISTORY_COLUMNS = ("REV", "WRITTEN (UTC)", "BY", "ABOUT")
 
 app = typer.Typer(
     help="List the team's own agents, connectors, MCP servers and skills; show one, its history, or delete one.",
@@ -42,7 +40,7 @@ def list_definitions(
         say_json(found)
         return
     if rows := found["definitions"]:
-        table(COLUMNS, [(each["kind"], each["id"], each["rev"], _at(each), each["written_by"]) for each in rows])
+        table(COLUMNS, [(each["kind"], each["id"], each["rev"], written_at(each), each["written_by"]) for each in rows])
     else:
         say("The team has none of its own: `rota apply -f` makes them.")
     if canary := found["canary"]:
@@ -68,12 +66,7 @@ def show_definition(
 @app.command("history", epilog="Example: `rota definitions history Agent experts.writer`")
 def show_history(kind: Kind, definition_id: Id, json: JsonFlag = False) -> None:
     """List the revisions of a definition, the newest first."""
-    found = with_api(lambda api: api.of_team("GET", f"{path_of(kind, definition_id)}/revisions"))
-    if json:
-        say_json(found)
-        return
-    rows = found["revisions"]
-    table(HISTORY_COLUMNS, [(each["rev"], _at(each), each["written_by"], _about(each)) for each in rows])
+    show(path_of(kind, definition_id), json=json)
 
 
 @app.command("delete", epilog="Example: `rota definitions delete Connector fast`")
@@ -85,13 +78,3 @@ def delete_definition(kind: Kind, definition_id: Id, yes: YesFlag = False, json:
 
     named = {"kind": kind.value, "id": definition_id}
     delete(remove, named=named, question=f"Delete {kind.value} {definition_id}?", yes=yes, json=json)
-
-
-def _at(one: Json) -> str:
-    return utc_time(datetime.fromisoformat(one["written_at"]))
-
-
-def _about(one: Json) -> str:
-    if one["deleted"]:
-        return "deleted"
-    return f"as revision {one['rolled_back_to']}" if one["rolled_back_to"] else ""

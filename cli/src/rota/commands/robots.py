@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 import typer
 
+from rota import history
 from rota.client import Api, Json
 from rota.context import load
 from rota.deleting import YesFlag
@@ -16,7 +17,6 @@ from rota.robot_status import DAEMON, state_lines, status_row
 from rota.robot_template import template
 from rota.running import with_api
 from rota.schedule import show_schedule
-from rota.timestamps import utc_time
 
 app = typer.Typer(
     help="List the team's robots; show one, print its definition, or delete one.", invoke_without_command=True
@@ -96,14 +96,7 @@ def init(
 @app.command("history", epilog="Example: `rota robots history seo-content`, then `rota rollback Robot seo-content`")
 def show_history(member: Member, json: JsonFlag = False) -> None:
     """List the revisions of a robot's definition, the newest first."""
-    found = with_api(lambda api: api.of_team("GET", f"/robots/{quote(member, safe='')}/revisions"))
-    if json:
-        say_json(found)
-        return
-    rows = [
-        (each["rev"], datetime.fromisoformat(each["written_at"]), each["written_by"]) for each in found["revisions"]
-    ]
-    table(("REV", "WRITTEN (UTC)", "BY"), [(rev, utc_time(at), by) for rev, at, by in rows])
+    history.show(f"/robots/{quote(member, safe='')}", json=json)
 
 
 @app.command("next", epilog="Example: `rota robots next seo-content --count 10`")

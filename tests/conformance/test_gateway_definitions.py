@@ -18,7 +18,7 @@ from rota_contracts.messages.definition import WrittenDefinition
 from trigger_gateway.adapters.in_memory_definitions import InMemoryDefinitionCopies, InMemoryDefinitionStore
 from trigger_gateway.adapters.mongo_definitions import MongoDefinitions
 from trigger_gateway.adapters.nats_definition_copies import NatsDefinitionCopies
-from trigger_gateway.definitions.ports import DefinitionCopies, DefinitionStore, Outdated
+from trigger_gateway.definitions.ports import Batch, DefinitionCopies, DefinitionStore
 from trigger_gateway.definitions.record import Author, Next, aborted, after, changes_of, promoted
 from trigger_gateway.problems import ShareUsed
 from trigger_gateway.teams.shares import Share
@@ -73,7 +73,7 @@ async def prompts(store: DefinitionStore) -> dict[str, str]:
     return {one.id: one.spec["prompt"] for one in found.values()}
 
 
-def revs(of: Outdated) -> tuple[Sequence[int], Sequence[int]]:
+def revs(of: Batch) -> tuple[Sequence[int], Sequence[int]]:
     return sorted(one.rev for one in of.definitions), sorted(each.rev for each in of.sets)
 
 
@@ -136,7 +136,7 @@ async def test_of_what_is_forgotten_the_newest_revisions_stay_for_people(store: 
     await copied(store)
     old = await store.outdated(LATER, limit=10)
     assert revs(old) == ([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5])
-    await store.forget(Outdated([one for one in old.definitions if one.rev < 6], old.sets), keep=3)
+    await store.forget(Batch([one for one in old.definitions if one.rev < 6], old.sets), keep=3)
     assert [one.rev for one in await store.revisions("acme", AGENT, "writer")] == [6, 5, 4]
     assert revs(await store.outdated(LATER, limit=10)) == ([6], [])
     await store.forget(await store.outdated(LATER, limit=10), keep=3)

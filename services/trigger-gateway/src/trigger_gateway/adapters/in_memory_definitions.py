@@ -6,7 +6,7 @@ from datetime import datetime
 
 from rota_common.errors import Transient
 from rota_contracts.definitions.definition import Definition, DefinitionKind, DefinitionSet, entry
-from trigger_gateway.definitions.ports import Outdated
+from trigger_gateway.definitions.ports import Batch
 from trigger_gateway.definitions.record import Head, Next, empty_head
 from trigger_gateway.teams.shares import Allow, Usage, allow_all
 
@@ -60,10 +60,10 @@ class InMemoryDefinitionStore:
         mine = [kept.text for key, kept in self._ones.items() if key[:2] == (team, entry(kind, definition_id))]
         return sorted((one for one in mine if isinstance(one, Definition)), key=lambda one: -one.rev)
 
-    async def uncopied(self, team: str) -> Outdated:
+    async def uncopied(self, team: str) -> Batch:
         return self._those(lambda kept: kept.copied is None, team=team)
 
-    async def mark_copied(self, team: str, which: Outdated) -> None:
+    async def mark_copied(self, team: str, which: Batch) -> None:
         for kept in self._kept(which):
             kept.copied = True if kept.copied is None else kept.copied
 
@@ -75,13 +75,13 @@ class InMemoryDefinitionStore:
     async def unsynced(self, limit: int, *, apart_from: Collection[str] = ()) -> Sequence[str]:
         return [team for team, head in self._heads.items() if not head.synced and team not in apart_from][:limit]
 
-    async def outdated(self, before: datetime, *, limit: int) -> Outdated:
+    async def outdated(self, before: datetime, *, limit: int) -> Batch:
         found = self._those(
             lambda kept: bool(kept.copied and kept.replaced_at is not None and kept.replaced_at < before)
         )
-        return Outdated(found.definitions[:limit], found.sets[:limit])
+        return Batch(found.definitions[:limit], found.sets[:limit])
 
-    async def forget(self, which: Outdated, *, keep: int) -> None:
+    async def forget(self, which: Batch, *, keep: int) -> None:
         for one in which.sets:
             self._sets.pop((one.team_id, one.rev), None)
         for definition in which.definitions:
@@ -98,15 +98,15 @@ class InMemoryDefinitionStore:
             if self._ones[key].copied is False:
                 del self._ones[key]
 
-    def _those(self, wanted: Callable[[_Kept], bool], *, team: str | None = None) -> Outdated:
+    def _those(self, wanted: Callable[[_Kept], bool], *, team: str | None = None) -> Batch:
         ones = [kept.text for key, kept in self._ones.items() if team in (None, key[0]) and wanted(kept)]
         sets = [kept.text for key, kept in self._sets.items() if team in (None, key[0]) and wanted(kept)]
-        return Outdated(
+        return Batch(
             [one for one in ones if isinstance(one, Definition)],
             [one for one in sets if isinstance(one, DefinitionSet)],
         )
 
-    def _kept(self, which: Outdated) -> list[_Kept]:
+    def _kept(self, which: Batch) -> list[_Kept]:
         ones = [self._ones[_key(one)] for one in which.definitions]
         return ones + [self._sets[one.team_id, one.rev] for one in which.sets]
 
@@ -130,7 +130,7 @@ class InMemoryDefinitionCopies:
         if self.away:
             raise Transient("NATS: not connected")
 
-    async def put(self, which: Outdated) -> None:
+    async def put(self, which: Batch) -> None:
         self.check()
         self.definitions |= {_key(one): one for one in which.definitions}
         self.sets |= {(one.team_id, one.rev): one for one in which.sets}
@@ -149,7 +149,7 @@ class InMemoryDefinitionCopies:
         there = self.current.get(team)
         return self._sequences[team] if there is not None and there.version >= version else None
 
-    async def remove(self, which: Outdated) -> None:
+    async def remove(self, which: Batch) -> None:
         self.check()
         for one in which.definitions:
             self.definitions.pop(_key(one), None)

@@ -12,7 +12,7 @@ from motor.motor_asyncio import AsyncIOMotorClientSession
 from rota_common.stores.mongo import Database, Document
 from rota_contracts.definitions.definition import Definition, DefinitionKind, DefinitionSet
 from trigger_gateway.adapters.mongo_team_lock import MongoTeamLock
-from trigger_gateway.definitions.ports import Outdated
+from trigger_gateway.definitions.ports import Batch
 from trigger_gateway.definitions.record import Head, Next, empty_head
 from trigger_gateway.teams.shares import Allow, Usage, allow_all
 
@@ -89,12 +89,12 @@ class MongoDefinitions:
         of = {"team": team, "name": f"{kind.value}/{definition_id}"}
         return [_one(each) async for each in self._ones.find(of).sort("rev", -1).limit(READ)]
 
-    async def uncopied(self, team: str) -> Outdated:
+    async def uncopied(self, team: str) -> Batch:
         new = {"team": team, "copied": None}
         ones = [_one(each) async for each in self._ones.find(new)]
-        return Outdated(ones, [_set(each) async for each in self._sets.find(new)])
+        return Batch(ones, [_set(each) async for each in self._sets.find(new)])
 
-    async def mark_copied(self, team: str, which: Outdated) -> None:
+    async def mark_copied(self, team: str, which: Batch) -> None:
         now_true = {"$set": {"copied": True}}
         await self._ones.update_many({"_id": {"$in": _ids(which.definitions)}, "copied": None}, now_true)
         await self._sets.update_many({"_id": {"$in": _set_ids(which.sets)}, "copied": None}, now_true)
@@ -106,12 +106,12 @@ class MongoDefinitions:
         wanted = {"synced": False, "_id": {"$nin": [*apart_from]}}
         return [each["_id"] async for each in self._heads.find(wanted, {"_id": 1}).limit(limit)]
 
-    async def outdated(self, before: datetime, *, limit: int) -> Outdated:
+    async def outdated(self, before: datetime, *, limit: int) -> Batch:
         old = {"replaced_at": {"$lt": before}, "copied": True}
         ones = [_one(each) async for each in self._ones.find(old).limit(limit)]
-        return Outdated(ones, [_set(each) async for each in self._sets.find(old).limit(limit)])
+        return Batch(ones, [_set(each) async for each in self._sets.find(old).limit(limit)])
 
-    async def forget(self, which: Outdated, *, keep: int) -> None:
+    async def forget(self, which: Batch, *, keep: int) -> None:
         await self._sets.delete_many({"_id": {"$in": _set_ids(which.sets)}})
         await self._ones.update_many({"_id": {"$in": _ids(which.definitions)}}, {"$set": {"copied": False}})
         for team, name in {(one.team_id, f"{one.kind.value}/{one.id}") for one in which.definitions}:

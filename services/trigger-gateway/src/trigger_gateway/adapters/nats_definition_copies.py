@@ -12,7 +12,7 @@ from rota_contracts.streams import DEFINITIONS_BUCKET
 from trigger_gateway import rpc
 from trigger_gateway.adapters.nats_definitions import check_connected, transient
 from trigger_gateway.adapters.put_if_newer import found_in, put_if_newer
-from trigger_gateway.definitions.ports import Outdated
+from trigger_gateway.definitions.ports import Batch
 
 
 class NatsDefinitionCopies:
@@ -23,7 +23,7 @@ class NatsDefinitionCopies:
     def check(self) -> None:
         check_connected(self._bus)
 
-    async def put(self, which: Outdated) -> None:
+    async def put(self, which: Batch) -> None:
         bucket = await self._opened()
         with transient():
             for one in which.definitions:
@@ -45,7 +45,7 @@ class NatsDefinitionCopies:
             there, sequence = await found_in(bucket, set_key(team), by="version")
         return sequence if there >= version else None
 
-    async def remove(self, which: Outdated) -> None:
+    async def remove(self, which: Batch) -> None:
         keys = [definition_key(one.team_id, one.kind, one.id, one.rev) for one in which.definitions]
         await self._purge([*keys, *(set_key(each.team_id, each.rev) for each in which.sets)])
 

@@ -12,8 +12,8 @@ from trigger_gateway.teams.shares import Allow, allow_all
 
 
 @dataclass(frozen=True)
-class Outdated:
-    """What no run needs any more: copies to remove."""
+class Batch:
+    """Revisions and sets that are copied, or removed, together."""
 
     definitions: Sequence[Definition] = ()
     sets: Sequence[DefinitionSet] = ()
@@ -44,11 +44,11 @@ class DefinitionStore(Protocol):
         """Those that are kept, the newest first."""
         ...
 
-    async def uncopied(self, team: str) -> Outdated:
+    async def uncopied(self, team: str) -> Batch:
         """Definitions and sets that other services can't read yet."""
         ...
 
-    async def mark_copied(self, team: str, which: Outdated) -> None: ...
+    async def mark_copied(self, team: str, which: Batch) -> None: ...
 
     async def mark_synced(self, head: Head) -> None:
         """Nothing if it has moved on."""
@@ -58,11 +58,11 @@ class DefinitionStore(Protocol):
         """Teams whose heads aren't synced."""
         ...
 
-    async def outdated(self, before: datetime, *, limit: int) -> Outdated:
+    async def outdated(self, before: datetime, *, limit: int) -> Batch:
         """Those that were replaced before this instant and have copies."""
         ...
 
-    async def forget(self, which: Outdated, *, keep: int) -> None:
+    async def forget(self, which: Batch, *, keep: int) -> None:
         """Remove these sets; of the definitions' revisions `keep` stay, the newest, but none of those deleted."""
         ...
 
@@ -72,7 +72,7 @@ class DefinitionCopies(Protocol):
 
     def check(self) -> None: ...
 
-    async def put(self, which: Outdated) -> None: ...
+    async def put(self, which: Batch) -> None: ...
 
     async def put_current(self, current: DefinitionSet) -> None:
         """Unless a newer version is there."""
@@ -82,7 +82,7 @@ class DefinitionCopies(Protocol):
         """The sequence number of the team's current set; None if that isn't at this version or a later one yet."""
         ...
 
-    async def remove(self, which: Outdated) -> None: ...
+    async def remove(self, which: Batch) -> None: ...
 
     async def remove_team(self, team: str) -> None: ...
 

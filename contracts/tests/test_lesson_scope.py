@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from rota_contracts.json_values import MISSING
 from rota_contracts.messages.learning import SCOPE_LIMIT, scope_of
-from rota_contracts.robots.robot import Learn
+from rota_contracts.robots.knowledge import Learn
 
 
 def test_texts_and_numbers_have_a_scope_and_nothing_else_has() -> None:

@@ -14,7 +14,7 @@ from rota_contracts.messages.definition import CountRuns
 from rota_contracts.messages.execution import ExecStatus, ExecutionPage, ListExecutions
 from rota_contracts.messages.trigger import ExecutorMode, TriggerInput
 from rota_contracts.messages.usage import ModelUsage, UsageShare
-from rota_contracts.robots.robot import SharedKB
+from rota_contracts.robots.knowledge import SharedKB
 from tests.conformance.executor_store import ENDED, LATER, MINUTE, SOON, a_run, bare, created, overdue
 
 

@@ -29,7 +29,8 @@ from executor.reads.run_summary import run_summary
 from rota_common.testing.samples import NOON
 from rota_contracts.messages.execution import ExecStatus, Goals
 from rota_contracts.messages.learning import DedupDecision, GoalsReply
-from rota_contracts.robots.robot import Learn, Phase
+from rota_contracts.robots.knowledge import Learn
+from rota_contracts.robots.robot import Phase
 
 
 def test_a_run_whose_goals_are_another_runs_ends_as_complete_with_the_reason() -> None:  # SC-13

@@ -5,11 +5,11 @@ that it began with sees one state of all, whatever is written meanwhile.
 """
 
 from enum import StrEnum
-from hashlib import sha256
 from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
 
+from rota_contracts.canary import Canary
 from rota_contracts.definitions.agent import AgentDefinition
 from rota_contracts.definitions.connector import ConnectorDefinition
 from rota_contracts.definitions.mcp_server import McpServerDefinition
@@ -71,14 +71,6 @@ class Definition(Part):
         return SPECS[self.kind].model_validate(self.spec)
 
 
-class Canary(Part):
-    """A set that a share of a team's new runs begins with, before it is promoted to the current one, or aborted."""
-
-    rev: int = Field(ge=1)
-    share: int = Field(ge=1, le=99, description="percent of new runs")
-    since: Instant
-
-
 class DefinitionSet(Part):
     """All definitions of a team at one moment, deleted ones left out: `entries` maps `<kind>/<id>` to the revision.
 
@@ -94,10 +86,8 @@ class DefinitionSet(Part):
 
     def rev_of(self, execution_id: str) -> int:
         """The set that a new run begins with; the same one however often it is asked."""
-        if self.canary is None:
-            return self.rev
-        drawn = int(sha256(f"{self.canary.rev} {execution_id}".encode()).hexdigest(), 16) % 100
-        return self.canary.rev if drawn < self.canary.share else self.rev
+        canary = self.canary
+        return canary.rev if canary is not None and canary.draws(execution_id) else self.rev
 
 
 def entry(kind: DefinitionKind, definition_id: str) -> str:

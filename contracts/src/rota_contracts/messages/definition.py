@@ -47,15 +47,17 @@ REVS_COUNTED = 10
 
 
 class CountRuns(Part):
-    """Request to the executor: how the runs that began with these sets of definitions since `since` have ended."""
+    """Request to the executor: how the runs that began with these sets of definitions since `since` have ended; with
+    `member_id`, those of this robot, by its own revisions."""
 
     team_id: Name
+    member_id: Name | None = None
     revs: list[int] = Field(min_length=1, max_length=REVS_COUNTED)
     since: Instant
 
 
 class RunCount(Part):
-    """`rev`: of the set. `cost`: of the calls of models, by currency."""
+    """`rev`: of the set, or of the robot. `cost`: of the calls of models, by currency."""
 
     rev: int
     runs: int = 0

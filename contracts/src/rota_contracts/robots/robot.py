@@ -1,22 +1,22 @@
 """The definition of a robot: the member record and its configuration."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
 from rota_contracts.agent_ids import PLATFORM, platform_name
-from rota_contracts.messages.learning import LessonType
+from rota_contracts.canary import Canary
 from rota_contracts.messages.trigger import ExecutorMode, InterventionAction, TriggerType
 from rota_contracts.messages.validation import THRESHOLD, ValidationRule
-from rota_contracts.model import Instant, Json, Name, Part
+from rota_contracts.model import Instant, Name, Part
 from rota_contracts.robots.autonomy import Approvals, Autonomy, NeededRoles
 from rota_contracts.robots.ceilings import Ceilings
 from rota_contracts.robots.clock_config import Clock, Duration
-from rota_contracts.robots.events import EventSubscription, Path
+from rota_contracts.robots.events import EventSubscription
 from rota_contracts.robots.hooks import Hooks
+from rota_contracts.robots.knowledge import Learn, SharedDB, SharedKB
 from rota_contracts.robots.preferences import DeliveryPreferences
 from rota_contracts.robots.resources import MODELS, ProcessResource, Resources, model_process
 from rota_contracts.roles import Role
@@ -90,43 +90,6 @@ class Quota(Part):
     max: int = Field(default=2, ge=1, le=1000, description="executions running at once")
     queue: int = Field(default=10, ge=0, le=100_000, description="executions waiting")
     priority: int = Field(default=5, ge=1, le=10, description="10 is first")
-
-
-class SharedKB(Part):
-    """Shared collections that a run reads. `options.limit`: entries per run (default 5)."""
-
-    collections: list[str] = Field(default=[], description="names of shared collections: `rota kb`")
-    options: dict[str, Json] = Field(default={}, description="limit: entries that a run is given at most (default 5)")
-
-
-class SharedDB(Part):
-    """Models of the team's data. Each method is a process that tasks may call: `models.<model>.<Method>`."""
-
-    models: list[str] = Field(default=[], description="names of models; the team answers their methods as processes")
-    options: dict[str, Json] = Field(default={}, description="kept, and read by none of Rota's services")
-
-
-class Learn(Part):
-    """The lessons that a robot keeps of its runs."""
-
-    on: bool = Field(default=True, description="false: nothing is learnt; lessons that are there are still recalled")
-    types: list[LessonType] = Field(
-        default=list(LessonType),
-        description="execution: what worked and failed; feedback: errors and their fix; insight: patterns and tips",
-    )
-    keep: int = Field(default=0, ge=0, description="days; 0 = forever")
-    by: Path | None = Field(
-        default=None,
-        description="a path into the event's data, like customer.id: a run is given the lessons of runs with the same "
-        "value there, and no others; a run without a value learns nothing. null: all runs share their lessons",
-    )
-
-    def kept_since(self, now: datetime) -> datetime | None:
-        """The instant before which lessons are removed; None if all are kept."""
-        try:
-            return now - timedelta(days=self.keep) if self.keep else None
-        except OverflowError:  # longer than there are dates
-            return None
 
 
 class Dedup(Part):
@@ -217,6 +180,14 @@ class RunFailure(Part):
     at: Instant
 
 
+class RobotCanary(Canary):
+    """A definition that a share of a robot's new runs begins with. `beside`: the revision that the others begin with,
+    whatever changes of the robot's status meanwhile."""
+
+    definition: RobotDefinition
+    beside: int = Field(ge=1)
+
+
 class Robot(RobotDefinition):
     """A robot as it is stored: `rev` grows with every change; readers ignore a lower one.
 
@@ -229,12 +200,30 @@ class Robot(RobotDefinition):
     error: RunFailure | None = None
     rev: int = Field(default=1, ge=1)
     deleted: bool = False
+    canary: RobotCanary | None = None
 
     @model_validator(mode="after")
     def _status_is_never_working(self) -> Self:
         if self.robot_status is RobotStatus.WORKING:
             raise ValueError("'working' is derived when a robot is read; store idle, paused, error or maintenance")
         return self
+
+    def begun_by(self, execution_id: str) -> "Robot":
+        """The robot as a new run begins with it: at its current revision, or at its canary's."""
+        if self.canary is None:
+            return self
+        drawn = self.canary.draws(execution_id, of=f"{self.member_id} ")
+        return self.as_of(self.canary.rev if drawn else self.canary.beside)
+
+    def as_of(self, rev: int | None) -> "Robot":
+        """At its canary's revision if this is it, else as it is now; without the canary."""
+        canary = self.canary
+        if canary is None:
+            return self
+        if rev == canary.rev:
+            new = {name: value for name, value in canary.definition if name != "member_id"}
+            return self.model_copy(update=new | {"rev": rev, "canary": None})
+        return self.model_copy(update={"rev": canary.beside, "canary": None})
 
     def allowed_agents(self) -> list[str]:
         """The assistants that this robot may use, in its owner's order."""

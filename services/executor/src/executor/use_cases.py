@@ -21,7 +21,7 @@ from executor.domain.spans import Content
 from executor.ports import Adapters
 from executor.publish import EventPublisher
 from executor.reads.check_definition import CheckDefinition
-from executor.reads.count_runs_of_sets import CountRunsOfSets
+from executor.reads.count_runs_by_revision import CountRunsByRevision
 from executor.reads.decide_permission import DecidePermission
 from executor.reads.judge_definitions import JudgeDefinitions
 from executor.reads.list_models import ListModels
@@ -102,7 +102,7 @@ class UseCases:
     export_runs: ExportRuns
     export_spans: ExportSpans
     spend: ReadSpending
-    count_runs: CountRunsOfSets
+    count_runs: CountRunsByRevision
     check_definitions: JudgeDefinitions
     check_robot: CheckDefinition
     list_models: ListModels
@@ -248,7 +248,7 @@ class UseCases:
             export_runs=export_runs,
             export_spans=export_spans,
             spend=ReadSpending(runs=runs),
-            count_runs=CountRunsOfSets(runs=runs),
+            count_runs=CountRunsByRevision(runs=runs),
             check_definitions=JudgeDefinitions(views=views, servers=adapters.servers or {}, clock=clock),
             check_robot=CheckDefinition(views=views, tools=tools),
             list_models=ListModels(views=views),

@@ -30,6 +30,7 @@ from trigger_gateway.members.manage_members import ManageMembers
 from trigger_gateway.ports import Adapters, Messaging
 from trigger_gateway.robots.routes import Routes
 from trigger_gateway.robots.save_robot import SaveRobot
+from trigger_gateway.robots.steer_robot_canary import SteerRobotCanary
 from trigger_gateway.robots.sync_robots import SyncRobots
 from trigger_gateway.robots.track_robot_health import TrackRobotHealth
 from trigger_gateway.robots.view_robots import ViewRobots
@@ -74,6 +75,7 @@ class UseCases:
     sources: ManageSources
     view_robots: ViewRobots
     save_robot: SaveRobot
+    robot_canary: SteerRobotCanary
     sync_robots: SyncRobots
     robot_health: TrackRobotHealth
     routes: Routes
@@ -225,6 +227,7 @@ class UseCases:
             ),
             view_robots=ViewRobots(records=adapters.robots, robot_states=messaging.robot_states),
             save_robot=save_robot,
+            robot_canary=SteerRobotCanary(records=adapters.robots, save=save_robot, runs=messaging.judge),
             sync_robots=sync,
             robot_health=TrackRobotHealth(
                 records=adapters.robots,

@@ -84,9 +84,10 @@ class Deliver:
         request = event.data
         targets: list[Target] = []
         end = RunEnd.FAILED if request.context.failed else RunEnd.COMPLETED
-        if robot is not None and not robot.deleted and end in robot.robot_config.delivery.on:
-            preferences, values = robot.robot_config.delivery, request.event_values
-            targets = expand(preferences, request_id=request.request_id, team=robot.team_id, event_values=values)
+        if robot is not None and not robot.deleted:
+            preferences, values = robot.as_of(request.robot_rev).robot_config.delivery, request.event_values
+            if end in preferences.on:
+                targets = expand(preferences, request_id=request.request_id, team=robot.team_id, event_values=values)
         return Delivery(
             request_id=request.request_id,
             content=request.content,

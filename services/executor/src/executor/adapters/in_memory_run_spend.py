@@ -30,7 +30,12 @@ def summed(executions: Sequence[Execution], wanted: ReadSpend, *, limit: int) ->
 def counted(runs: Sequence[Run], wanted: CountRuns) -> RunCounts:
     mine = [run for run in runs if run.execution.created_at >= wanted.since]
     mine = [run for run in mine if run.execution.executor_mode is ExecutorMode.STANDARD]
-    return RunCounts(counts=[_count(rev, [run for run in mine if run.definitions_rev == rev]) for rev in wanted.revs])
+    mine = [run for run in mine if wanted.member_id in (None, run.execution.member_id)]
+    return RunCounts(counts=[_count(rev, [run for run in mine if _rev(run, wanted) == rev]) for rev in wanted.revs])
+
+
+def _rev(run: Run, wanted: CountRuns) -> int:
+    return run.definitions_rev if wanted.member_id is None else run.execution.robot_rev
 
 
 def _count(rev: int, runs: Sequence[Run]) -> RunCount:

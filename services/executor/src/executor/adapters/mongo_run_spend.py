@@ -50,8 +50,12 @@ async def counts_of(runs: Collection, wanted: CountRuns) -> RunCounts:
         "created_at": {"$gte": wanted.since},
         "run.execution.executor_mode": {"$in": [ExecutorMode.STANDARD, None]},
     }
+    rev: Any = {"$ifNull": ["$run.definitions_rev", 0]}
+    if wanted.member_id is not None:
+        matched["member_id"] = wanted.member_id
+        rev = "$run.execution.robot_rev"
     shares: Document = {"$ifNull": [f"${USAGE}.shares", []]}
-    few = {"rev": {"$ifNull": ["$run.definitions_rev", 0]}, "status": 1, "shares": shares}
+    few = {"rev": rev, "status": 1, "shares": shares}
     ended: list[Document] = [{"$group": {"_id": {"rev": "$rev", "status": "$status"}, "runs": {"$sum": 1}}}]
     key, total = {"rev": "$rev", "currency": "$shares.currency"}, {"$sum": "$shares.cost"}
     spent: list[Document] = [{"$unwind": "$shares"}, {"$group": {"_id": key, "cost": total}}]
@@ -62,17 +66,17 @@ async def counts_of(runs: Collection, wanted: CountRuns) -> RunCounts:
     return RunCounts(
         counts=[
             RunCount(
-                rev=rev,
-                runs=sum(runs for (of, _), runs in ends.items() if of == rev),
-                completed=ends.get((rev, ExecStatus.COMPLETED), 0),
-                failed=ends.get((rev, ExecStatus.FAILED), 0),
+                rev=one,
+                runs=sum(runs for (of, _), runs in ends.items() if of == one),
+                completed=ends.get((one, ExecStatus.COMPLETED), 0),
+                failed=ends.get((one, ExecStatus.FAILED), 0),
                 cost={
                     each["_id"]["currency"]: round(each["cost"], DIGITS)
                     for each in found["spent"]
-                    if each["_id"]["rev"] == rev and each["cost"]
+                    if each["_id"]["rev"] == one and each["cost"]
                 },
             )
-            for rev in wanted.revs
+            for one in wanted.revs
         ]
     )
 

@@ -62,12 +62,12 @@ class FollowRobotStatus:
             return
         await self.send(Scope(robot.team_id, robot.member_id, run_id), signal)
 
-    def beginning(self, run: Run) -> Run:
-        """A new run as its robot's status has it: held from the start, or free."""
-        reason = STARTS_HELD.get(run.robot.robot_status)
+    def beginning(self, run: Run, robot: Robot) -> Run:
+        """A new run as its robot's status has it, at whichever revision it begins: held from the start, or free."""
+        reason = STARTS_HELD.get(robot.robot_status)
         if reason is None:
             return run
-        return run.model_copy(update={"inbox": [self._signal(run, run.robot, ControlAction.PAUSE, reason)]})
+        return run.model_copy(update={"inbox": [self._signal(run, robot, ControlAction.PAUSE, reason)]})
 
     def _signal(self, run: Run, robot: Robot, action: ControlAction, reason: str) -> Signal:
         signal_id = derived_id("status", run.id, robot.rev, action)

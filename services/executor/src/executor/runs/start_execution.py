@@ -39,12 +39,12 @@ class StartExecution:
         run = phases.begin(
             requested.execution_id,
             requested.trigger,
-            robot,
+            robot.begun_by(requested.execution_id),
             now=self.clock(),
             traceparent=event.traceparent,
             definitions_rev=await self.views.begin(requested.team_id, requested.execution_id),
         )
-        created = await self.worker.start(self.status.beginning(run))
+        created = await self.worker.start(self.status.beginning(run, robot))
         latest = await self.robots.known(*of, rev=robot.rev)  # a change of its status may have missed the run
         if not created or latest is None or not robot.robot_status is latest.robot_status is RobotStatus.IDLE:
             await self.status.align(*of)

@@ -16,7 +16,7 @@ from rota_contracts.messages.learning import Lesson
 from rota_contracts.messages.memory import Recall
 from rota_contracts.messages.trigger import TriggerType
 from rota_contracts.model import NAME_PATTERN
-from rota_contracts.robots.robot import SharedKB
+from rota_contracts.robots.knowledge import SharedKB
 
 RECALL_TIMEOUT_S = 5
 RECALL_LIMIT = 5

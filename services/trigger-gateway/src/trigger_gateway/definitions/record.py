@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from rota_contracts.canary import Canary
 from rota_contracts.definitions.definition import (
     DEFINITIONS_PER_TEAM,
     SPEC_LIMIT,
-    Canary,
     Definition,
     DefinitionKind,
     DefinitionSet,

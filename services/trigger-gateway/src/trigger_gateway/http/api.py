@@ -34,6 +34,7 @@ from trigger_gateway.http import (
     members,
     quarantine,
     retries,
+    robot_canary,
     robots,
     runs,
     secrets,
@@ -53,7 +54,7 @@ from trigger_gateway.use_cases import UseCases
 ROUTERS = (
     webhooks.router,
     *(teams.admin, teams.team_keys, secrets.router, secrets.admin, members.router),
-    *(sources.router, robots.router, definitions.router, files.router, lessons.router),
+    *(sources.router, robots.router, robot_canary.router, definitions.router, files.router, lessons.router),
     *(agents.router, agent_calls.router, calls.router, mcp.router, a2a.router),
     *(
         runs.router,

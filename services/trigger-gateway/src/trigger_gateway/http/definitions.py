@@ -6,9 +6,9 @@ from typing import Annotated, Any
 from fastapi import Path, Query
 from pydantic import BaseModel, Field
 
+from rota_contracts.canary import Canary
 from rota_contracts.definitions.definition import (
     DEFINITIONS_PER_TEAM,
-    Canary,
     Definition,
     DefinitionId,
     DefinitionKind,

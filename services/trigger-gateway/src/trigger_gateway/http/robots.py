@@ -24,6 +24,7 @@ from trigger_gateway.teams.authenticate import Caller
 router = team_router("robots")
 
 Raw = Annotated[dict[str, Any], Body()]
+ShareInQuery = Annotated[int | None, Query(ge=1, le=99)]
 
 
 class RobotPage(BaseModel):
@@ -43,11 +44,12 @@ class NextRuns(BaseModel):
 
 
 class RobotRevisionView(BaseModel):
-    """`written_by`: the name of the key; empty where it isn't known."""
+    """`written_by`: the name of the key; empty where it isn't known. `canary`: it came as a canary."""
 
     rev: int
     written_at: Instant
     written_by: str
+    canary: bool = False
 
 
 class RobotRevisions(BaseModel):
@@ -117,16 +119,22 @@ async def read_next_runs(
 @router.get("/robots/{member}/problems", summary="Read what the robot names and the executor doesn't have")
 async def read_robot_problems(team: Name, member: Name, use: UseCasesDep) -> RobotProblems:
     """Agents and MCP servers: by the operator's files, and by what servers answered last."""
-    record = await find_robot(use.view_robots.records, team, member)
-    return await rpc.call(use.ask, CHECK_ROBOT, CheckRobot(robot=record.robot))
+    robot = (await find_robot(use.view_robots.records, team, member)).robot
+    which = [robot.as_of(None), *([robot.as_of(robot.canary.rev)] if robot.canary else [])]
+    found = [(await rpc.call(use.ask, CHECK_ROBOT, CheckRobot(robot=each))).problems for each in which]
+    return RobotProblems(problems=[*dict.fromkeys(problem for each in found for problem in each)])
 
 
 @router.get("/robots/{member}/revisions", summary="List the revisions of a robot's definition, the newest first")
 async def list_robot_revisions(team: Name, member: Name, use: UseCasesDep) -> RobotRevisions:
     """The newest 20. A change of its status alone makes none."""
     found = await use.save_robot.history.revisions(team, member)
-    shown = [RobotRevisionView(rev=each.robot.rev, written_at=each.at, written_by=each.by) for each in found]
-    return RobotRevisions(revisions=shown)
+    return RobotRevisions(
+        revisions=[
+            RobotRevisionView(rev=each.robot.rev, written_at=each.at, written_by=each.by, canary=each.canary)
+            for each in found
+        ]
+    )
 
 
 @router.get("/robots/{member}/revisions/{rev}", summary="Read a revision of a robot's definition")
@@ -147,8 +155,12 @@ async def roll_back_robot(team: Name, member: Name, body: RollBack, use: UseCase
 
 
 @router.put("/robots/{member}", summary="Replace a robot's definition", openapi_extra=_takes(required=True))
-async def replace_robot(team: Name, member: Name, body: Raw, use: UseCasesDep, caller: CallerDep) -> RobotView:
-    return as_read(await use.save_robot.replace(team, member, body, by=author(caller)))
+async def replace_robot(
+    team: Name, member: Name, body: Raw, use: UseCasesDep, caller: CallerDep, canary: ShareInQuery = None
+) -> RobotView:
+    """With `canary` it isn't the current definition yet, but that of so many percent of new runs; it may only change
+    what runs do."""
+    return as_read(await use.save_robot.replace(team, member, body, by=author(caller), share=canary))
 
 
 @router.patch(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from rota_contracts.messages.definition import CountRuns, RunCounts
 from rota_contracts.messages.robot_state import RobotState
 from rota_contracts.robots.robot import Robot
 from trigger_gateway.robots.record import RobotRecord, Subscriber
@@ -57,11 +58,13 @@ class RobotRecords(Protocol):
 
 @dataclass(frozen=True)
 class RobotRevision:
-    """A definition as its owner wrote it. `by`: the name of the key, empty where it isn't known."""
+    """A definition as its owner wrote it. `by`: the name of the key, empty where it isn't known. `canary`: it came as a
+    canary; promoted, it is a revision of its own."""
 
     robot: Robot
     at: datetime
     by: str = ""
+    canary: bool = False
 
 
 class RobotHistory(Protocol):
@@ -99,6 +102,13 @@ class RobotEvents(Protocol):
 
     async def publish(self, robot: Robot, *, created: bool) -> None:
         """Publish that it has changed, or is deleted; the same `rev` is the same event however often."""
+        ...
+
+
+class EndedRuns(Protocol):
+    async def count(self, request: CountRuns) -> RunCounts:
+        """How runs have ended, by the revision that they began with. Raise Transient when the executor doesn't
+        answer."""
         ...
 
 

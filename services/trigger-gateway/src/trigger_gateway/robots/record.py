@@ -11,6 +11,7 @@ from rota_common.json_schema import UnusableSchema, check_schema
 from rota_common.redaction import REDACTED
 from rota_common.shown import shown_url
 from rota_contracts import json_values
+from rota_contracts.canary import Canary
 from rota_contracts.json_values import unstorable
 from rota_contracts.messages.robot_state import RobotState
 from rota_contracts.model import Name
@@ -65,6 +66,7 @@ class RobotView(RobotDefinition):
     error: RunFailure | None
     rev: int
     deleted: bool
+    canary: Canary | None = Field(description="a revision that a share of new runs begins with")
 
 
 @dataclass(frozen=True)
@@ -171,7 +173,8 @@ def as_read(robot: Robot, state: RobotState | None = None) -> RobotView:
     status = recorded_status(robot)
     if status not in (RobotStatus.ERROR, RobotStatus.PAUSED) and state is not None and state.running > 0:
         status = RobotStatus.WORKING
-    return RobotView.model_construct(**{**dict(robot), "robot_status": status})
+    canary = robot.canary and Canary(rev=robot.canary.rev, share=robot.canary.share, since=robot.canary.since)
+    return RobotView.model_construct(**{**dict(robot), "robot_status": status, "canary": canary})
 
 
 def for_viewers(robot: RobotView) -> RobotView:

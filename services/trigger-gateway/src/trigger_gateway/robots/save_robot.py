@@ -16,6 +16,7 @@ from rota_common.errors import Transient
 from rota_contracts.ids import derived_id
 from rota_contracts.robots.robot import Robot, RobotDefinition, RobotStatus
 from trigger_gateway.problems import Conflict, NotFound, StoredNotApplied
+from trigger_gateway.robots.canary import check_beside_canary, new_revision, with_canary
 from trigger_gateway.robots.find_robot import find_robot
 from trigger_gateway.robots.ports import RobotHistory, RobotRecords, RobotRevision
 from trigger_gateway.robots.record import (
@@ -79,21 +80,30 @@ class SaveRobot:
                 raise Conflict("robot_exists", f"team {team} has a robot {member} already: change it with PUT or PATCH")
         raise _contended(member)
 
-    async def replace(self, team: str, member: str, raw: Mapping[str, Any], *, by: str = "") -> Robot:
-        """A new definition in place of the old one; its status stays."""
+    async def replace(
+        self, team: str, member: str, raw: Mapping[str, Any], *, by: str = "", share: int | None = None
+    ) -> Robot:
+        """A new definition in place of the old one, or beside it, as the canary of `share` percent of new runs; its
+        status stays."""
         wanted = definition(raw)
-        return await self._edit(team, member, lambda robot: replaced(robot, wanted), by=by)
+
+        def edit(robot: Robot) -> Robot:
+            if share is None:
+                return replaced(robot, wanted)
+            return with_canary(robot, wanted, share=share, at=self.clock())
+
+        return await self.edit(team, member, edit, by=by)
 
     async def change(self, team: str, member: str, patch: Mapping[str, Any], *, by: str = "") -> Robot:
         """Only the given top-level fields."""
         sets_health = "robot_status" in patch
-        return await self._edit(team, member, lambda robot: changed(robot, patch), sets_health=sets_health, by=by)
+        return await self.edit(team, member, lambda robot: changed(robot, patch), sets_health=sets_health, by=by)
 
     async def roll_back(self, team: str, member: str, *, to: int | None = None, by: str = "") -> Robot:
         """To this revision of its history, or to the one before its definition of now."""
         now = owners_part((await find_robot(self.records, team, member)).robot)
         known = await self.history.revisions(team, member)
-        wanted = next((each for each in known if _is(each.robot, to, now)), None)
+        wanted = next((each for each in known if _is(each, to, now)), None)
         if wanted is None:
             which = f"revision {to}" if to else "an earlier revision"
             raise NotFound("revision_not_found", f"robot {member} has no {which}: see the history of its revisions")
@@ -105,7 +115,7 @@ class SaveRobot:
         def edit(robot: Robot) -> Robot:
             return changed(robot, {"robot_status": status}) if robot.robot_status in of else robot
 
-        return await self._edit(team, member, edit, sets_health=True)
+        return await self.edit(team, member, edit, sets_health=True)
 
     async def delete(self, team: str, member: str) -> None:
         """From any state. The record stays, marked as deleted; other services receive the event and clean up."""
@@ -113,15 +123,17 @@ class SaveRobot:
         if record is not None and record.robot.deleted and not record.synced:
             await self._apply(record)  # a repeat, after the first could not be published
             return
-        await self._edit(team, member, deleted)
+        await self.edit(team, member, deleted)
         await self.history.forget(team, member)
 
-    async def _edit(self, team: str, member: str, edit: Edit, *, sets_health: bool = False, by: str = "") -> Robot:
-        """`sets_health`: the owner sets the status, so earlier reports of runs are ignored."""
+    async def edit(self, team: str, member: str, edit: Edit, *, sets_health: bool = False, by: str = "") -> Robot:
+        """Raises Conflict for another definition while it has a canary. `sets_health`: the owner sets the status, so
+        earlier reports of runs are ignored."""
         self.sync.check()
         for _ in range(TRIES):
             record = await find_robot(self.records, team, member)
             robot, now = edit(record.robot), self.clock()
+            check_beside_canary(record.robot, robot)
             await self.check(team, robot, record.robot)
             health_at = now if sets_health and not record.health_known_at(now) else record.health_at
             if same(robot, record.robot):
@@ -130,11 +142,13 @@ class SaveRobot:
                 continue
             edited = next_record(record, robot, now, health_at=health_at)
             grows = len(robot.model_dump_json()) > len(record.robot.model_dump_json())
-            rewritten = not robot.deleted and owners_part(robot) != owners_part(record.robot)
-            if rewritten:  # one from before there was a history
-                await self.history.keep(RobotRevision(record.robot, record.changed_at))
+            new = new_revision(record.robot, robot)
+            if new is not None:
+                await self._keep_older(record)
             if await self.records.replace(edited, expected=record, allow=self.allow if grows else None):
-                return await (self._kept(edited, by) if rewritten else self._apply(edited))
+                if new is not None:
+                    await self.history.keep(RobotRevision(new, now, by, canary=robot.canary is not None))
+                return await self._apply(edited)
         raise _contended(member)
 
     async def _create_again(self, old: RobotRecord, robot: Robot) -> RobotRecord | None:
@@ -149,6 +163,13 @@ class SaveRobot:
         """The record of a new robot. Reports of runs of a deleted one of its name are ignored."""
         now = self.clock()
         return RobotRecord(robot, now, health_at=now)
+
+    async def _keep_older(self, record: RobotRecord) -> None:
+        """A definition from before there was a history, or that missed it."""
+        now = owners_part(record.robot)
+        known = await self.history.revisions(record.robot.team_id, record.robot.member_id)
+        if now != next((owners_part(each.robot) for each in known if not each.canary), None):
+            await self.history.keep(RobotRevision(record.robot.as_of(None), record.changed_at))
 
     async def _kept(self, record: RobotRecord, by: str) -> Robot:
         await self.history.keep(RobotRevision(record.robot, record.changed_at, by))
@@ -170,8 +191,9 @@ class SaveRobot:
         return f"mem_{name.replace('-', '')[:12]}"
 
 
-def _is(robot: Robot, to: int | None, now: RobotDefinition) -> bool:
-    return robot.rev == to if to else owners_part(robot) != now
+def _is(one: RobotRevision, to: int | None, now: RobotDefinition) -> bool:
+    """Is it the wanted one? Without `to` the newest that isn't the definition of now and was more than a canary."""
+    return one.robot.rev == to if to else not one.canary and owners_part(one.robot) != now
 
 
 def _contended(member: str) -> Conflict:

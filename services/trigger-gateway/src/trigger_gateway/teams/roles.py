@@ -33,7 +33,8 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
         ),
         *("list_files", "read_file", "list_lessons", "list_approvals", "read_approval"),
         *("list_agents", "list_providers", "list_calls"),
-        *("list_definitions", "read_definition", "list_revisions", "read_definitions_seen", "read_canary"),
+        *("list_definitions", "read_definition", "list_revisions", "read_definitions_seen"),
+        *("read_canary", "read_robot_canary"),
         *("read_agent_card", "mcp"),  # a tool of it needs the role of its route
         "list_secrets",  # their names
     ),
@@ -59,6 +60,7 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
         *("forget_lesson", "forget_lessons"),
         *("apply_definitions", "delete_definition", "roll_back_definition"),
         *("change_canary", "promote_canary", "abort_canary"),
+        *("change_robot_canary", "promote_robot_canary", "abort_robot_canary"),
     ),
     Role.OWNER: ("create_key", "delete_key"),
 }

@@ -1,4 +1,4 @@
-"""Counts of how runs have ended, by the set of definitions that they began with."""
+"""Counts of how runs have ended, by the revision of definitions or of their robot that they began with."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from rota_contracts.messages.definition import CountRuns, RunCounts
 
 
 @dataclass(frozen=True, kw_only=True)
-class CountRunsOfSets:
+class CountRunsByRevision:
     runs: RunQueries
 
     async def __call__(self, request: CountRuns) -> RunCounts:

@@ -218,20 +218,35 @@ def test_a_robots_history_is_shown_and_rolled_back(gateway: Gateway, command: Co
     assert gateway.asked[-1] == ("/robots/seller/rollback", {"to": None})
 
 
-def test_a_canarys_figures_stand_beside_the_current_ones(gateway: Gateway, command: Command) -> None:
+def test_figures_of_canaries_stand_beside_those_of_what_is_current(gateway: Gateway, command: Command) -> None:
     canary = {"rev": 4, "share": 10, "since": "2026-11-26T09:00:00Z"}
     counts = [
         {"rev": 3, "runs": 90, "completed": 80, "failed": 4, "cost": {"USD": 1.5}},
         {"rev": 4, "runs": 10, "completed": 0, "failed": 0, "cost": {}},
     ]
+    robots = [{"member_id": "seller", "canary": canary}, {"member_id": "other", "canary": None}]
+    gateway.responses["/robots"] = {"robots": robots, "total": 2}
+    gateway.responses["/robots/seller/canary"] = {"rev": 3, "canary": canary, "counts": counts}
+
+    def shown(*words: str) -> list[str]:
+        return [" ".join(line.split()) for line in command("canary", *words)[1].splitlines()][1:]
+
+    of_seller = ["seller current 3 90 80 4 95 % 1.50 USD", "seller canary, 10 % 4 10 0 0 - -"]
+    assert shown("show") == of_seller
     gateway.responses["/definitions/canary"] = {"rev": 3, "canary": canary, "counts": counts, "definitions": []}
-    lines = [" ".join(line.split()) for line in command("canary", "show")[1].splitlines()]
-    assert lines[1:] == ["current 3 90 80 4 95 % 1.50 USD", "canary, 10 % 4 10 0 0 - -"]
+    assert shown("show") == [line.replace("seller", "definitions") for line in of_seller] + of_seller
+    assert shown("show", "--robot", "seller") == of_seller
     assert "revision 4 for 10 % of new runs" in command("canary", "share", "20")[1]
+    assert command("canary", "share", "20", "--robot", "seller")[1].startswith("Robot seller is revision 3, with")
+    assert gateway.asked[-1] == ("/robots/seller/canary", {"share": 20})
     gateway.responses["/definitions/canary/promote"] = {"rev": 4, "canary": None, "definitions": []}
     assert command("canary", "promote")[1] == "The current definitions are revision 4.\n"
+    gateway.responses["/robots/seller/canary/promote"] = {"rev": 5, "canary": None}
+    assert command("canary", "promote", "--robot", "seller")[1] == "Robot seller is revision 5.\n"
     gateway.responses["/definitions/canary/abort"] = {"rev": 3, "canary": None}
     assert json.loads(command("canary", "abort", "--json")[1]) == {"rev": 3, "canary": None}
+    gateway.responses = {"/robots": {"robots": [], "total": 0}}
+    assert command("canary", "show")[1].startswith("There is no canary: `rota apply")
 
 
 def test_files_are_validated_without_a_running_rota(command: Command, folder: Path) -> None:

@@ -33,7 +33,7 @@ async def apply_all(api: Api, definitions: Sequence[Definition], options: Option
             yield await apply_member(api, each)
     for each in definitions:
         if isinstance(each, RobotDefinition):
-            yield await apply_one(api, each)
+            yield await apply_one(api, each, canary=options.canary)
 
 
 async def apply_set(
@@ -59,7 +59,8 @@ async def apply_member(api: Api, definition: MemberDefinition) -> Json:
     return _outcome(member, "unchanged" if after["rev"] == before["rev"] else "changed", after)
 
 
-async def apply_one(api: Api, definition: RobotDefinition) -> Json:
+async def apply_one(api: Api, definition: RobotDefinition, *, canary: int | None = None) -> Json:
+    """One that isn't there yet has nothing that a canary could stand beside: it is created."""
     member = str(definition.member_id)
     try:
         return _outcome(member, "created", await api.create_robot(wire(definition)))
@@ -67,7 +68,7 @@ async def apply_one(api: Api, definition: RobotDefinition) -> Json:
         if error.status != CONFLICT:
             raise
     before = await api.robot(member)
-    after = await api.replace_robot(member, wire(definition))
+    after = await api.replace_robot(member, wire(definition), canary=canary)
     # A replacement that changes nothing makes no new revision.
     return _outcome(member, "unchanged" if after["rev"] == before["rev"] else "changed", after)
 

@@ -81,8 +81,9 @@ class Api:
     async def create_robot(self, definition: Json) -> Json:
         return await self._json("POST", f"{self._team}/robots", json=definition)
 
-    async def replace_robot(self, member: str, definition: Json) -> Json:
-        return await self._json("PUT", f"{self._team}/robots/{member}", json=definition)
+    async def replace_robot(self, member: str, definition: Json, *, canary: int | None = None) -> Json:
+        params = {} if canary is None else {"canary": canary}
+        return await self._json("PUT", f"{self._team}/robots/{member}", json=definition, params=params)
 
     async def delete_robot(self, member: str) -> None:
         await self._json("DELETE", f"{self._team}/robots/{member}")

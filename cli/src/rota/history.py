@@ -27,4 +27,6 @@ def written_at(one: Json) -> str:
 def _about(one: Json) -> str:
     if one.get("deleted"):
         return "deleted"
+    if one.get("canary"):
+        return "canary"
     return f"as revision {before}" if (before := one.get("rolled_back_to")) else ""

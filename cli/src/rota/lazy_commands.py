@@ -76,7 +76,10 @@ COMMANDS = {
         "List the team's own agents, connectors, MCP servers and skills; show one, its history, or delete one.",
     ),
     "rollback": ("rollback", "Write an earlier revision of a definition again. Runs under way keep theirs."),
-    "canary": ("canary", "Show how runs of the canary end, change its share of new runs, promote it, or abort it."),
+    "canary": (
+        "canary",
+        "Show how runs of canaries end, change a canary's share of new runs, promote it, or abort it.",
+    ),
     "dead": ("dead", "Messages that no service could handle (needs the admin key)."),
     "webhook": ("webhook", "Send webhooks to Rota."),
 }

@@ -138,6 +138,7 @@ async def runs(system: System, names: list[str]) -> dict[str, ExecStatus]:
     return dict(zip(names, ended, strict=True))
 
 
+# F18
 async def test_no_run_sees_a_mixture_while_definitions_change_and_are_rolled_back(team: Team, system: System) -> None:
     await team.apply("0")
     team.states.append(await team.state())
@@ -152,6 +153,7 @@ async def test_no_run_sees_a_mixture_while_definitions_change_and_are_rolled_bac
         assert whole in team.states, name
 
 
+# F18
 async def test_a_canarys_figures_are_those_of_its_runs(team: Team, system: System) -> None:
     team.number = CHANGES  # no more of them
     await team.apply("good")

@@ -84,6 +84,7 @@ async def runs(system: System, names: list[str]) -> dict[str, ExecStatus]:
     return dict(zip(names, await asyncio.gather(*(one(name) for name in names)), strict=True))
 
 
+# F18
 async def test_each_run_is_its_revisions_from_start_to_end_and_counts_there(model: Model, system: System) -> None:
     assert (await apply(system, "one"))["outcome"] == "created"
     assert await apply(system, "two", canary=50) == {"member_id": "writer", "outcome": "changed", "rev": 2}

@@ -33,6 +33,7 @@ async def history(made: Gateway) -> list[tuple[int, bool]]:
     return [(each["rev"], each["canary"]) for each in found]
 
 
+# F18
 async def test_a_canary_stands_beside_the_current_definition_until_it_is_promoted_or_aborted(acme: Gateway) -> None:
     first = "Lead Qualification Specialist"
     await begin(acme)

@@ -17,6 +17,7 @@ async def names(made: Gateway) -> tuple[str, list[int]]:
     return (await made.call("GET", AT)).json()["display_name"], [each["rev"] for each in revisions]
 
 
+# F18
 async def test_each_definition_is_kept_with_who_wrote_it_and_rolled_back(acme: Gateway) -> None:
     acme.key = await acme.make_key("admin", "ci")
     for name in ("Second", "Third"):

@@ -294,11 +294,13 @@ async def test_a_claim_fences_a_reader_of_the_free_run(runs: Runs) -> None:
         await runs.release(seen[0], seen[1], check_in=MINUTE)
 
 
-async def test_runs_are_counted_by_the_set_that_they_began_with(runs: Runs) -> None:
-    """Of one team, in standard mode, since an instant; with their cost by currency."""
+async def test_runs_are_counted_by_the_set_or_the_revision_that_they_began_with(runs: Runs) -> None:
+    """Of one team or robot, in standard mode, since an instant; with their cost by currency."""
 
     async def ended(number: int, rev: int, status: ExecStatus, **of: Any) -> None:
         run = a_run(f"e{number}", **of).model_copy(update={"definitions_rev": rev})
+        if number == 4:
+            run = run.with_execution(robot_rev=7)
         if number == 5:
             run = run.with_execution(executor_mode=ExecutorMode.DRYRUN)
         share = UsageShare(day="2026-01-01", agent="a", model="m", currency="USD", calls=1, cost=0.25)
@@ -317,3 +319,11 @@ async def test_runs_are_counted_by_the_set_that_they_began_with(runs: Runs) -> N
         (0, 1, 1, 0, {"USD": 0.25}),
         (9, 0, 0, 0, {}),
     ]
+    member = a_run("e0").execution.member_id
+    of_robot = await runs.count(CountRuns(team_id=TEAM, member_id=member, revs=[1, 7], since=NOON))
+    assert [(each.rev, each.runs, each.completed, each.failed) for each in of_robot.counts] == [
+        (1, 4, 3, 1),
+        (7, 1, 1, 0),
+    ]
+    other = await runs.count(CountRuns(team_id=TEAM, member_id="other", revs=[1], since=NOON))
+    assert [each.runs for each in other.counts] == [0]

@@ -292,13 +292,13 @@ async def test_of_a_robots_definitions_the_newest_are_kept_once(history: RobotHi
         await history.keep(RobotRevision(record(rev=rev, display_name=f"of {rev}").robot, AT, "ci"))
     newest = HISTORY + 2
     await history.keep(RobotRevision(record(rev=newest, display_name="again").robot, AT, "another"))
-    await history.keep(RobotRevision(record("other").robot, AT))
+    await history.keep(RobotRevision(record("other").robot, AT, canary=True))
     kept = await history.revisions("acme", "leader")
     assert [each.robot.rev for each in kept] == [*range(newest, 2, -1)]
     assert (kept[0].robot.display_name, kept[0].by, kept[0].at) == (f"of {newest}", "ci", AT)
     await history.forget("acme", "leader")
     assert await history.revisions("acme", "leader") == []
-    assert len(await history.revisions("acme", "other")) == 1
+    assert [each.canary for each in [kept[0], *await history.revisions("acme", "other")]] == [False, True]
 
 
 class Readers:

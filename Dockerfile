@@ -5,6 +5,8 @@ WORKDIR /app
 COPY requirements/build.txt requirements/
 RUN pip install --quiet --require-hashes -r requirements/build.txt
 COPY requirements/${SERVICE}.txt requirements/
+# Bytecode in the image: without it each start compiles all that it imports, and keeps some of what that took.
+ENV UV_COMPILE_BYTECODE=1 PYC_INVALIDATION_MODE=UNCHECKED_HASH
 RUN uv venv --quiet --python "$(command -v python)" .venv
 RUN uv pip install --quiet --python .venv/bin/python --require-hashes -r requirements/${SERVICE}.txt
 COPY contracts contracts

@@ -1,4 +1,4 @@
-# Everything a newcomer needs is `make`, `make demo` and `make test`. Nothing here needs a container engine.
+# Everything a newcomer needs is `make`, `make demo` and `make test`. Only `make compose-test` needs a container engine.
 SHELL := bash
 PYTHON ?= python3
 # The tests on servers wait half of their time: two workers a core.
@@ -7,7 +7,7 @@ BIN := .venv/bin
 STAMP := .venv/.stamp
 PYTEST := $(BIN)/python -m pytest -q --dist loadscope --no-loadscope-reorder
 # Plain processes side by side: what each of xdist's workers would collect again costs more than it brings.
-UNIT := $(BIN)/python -m pytest -q --hypothesis-profile=quick -m "not integration and not soak"
+UNIT := $(BIN)/python -m pytest -q --hypothesis-profile=quick -m "not integration and not soak and not containers"
 DOUBLED := tests/integration/executor tests/integration/delivery tests/integration/validator tests/integration/learner \
 	tests/integration/memory tests/integration/scheduler
 PACKAGES := contracts libs/common $(sort $(wildcard services/*)) cli
@@ -24,7 +24,7 @@ compile = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --
 # The tests start hundreds of processes; without bytecode each compiles all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo check test soak unit-runs unit-services unit-ports unit-others lint format schemas bench bench-peers flood chaos simulate-year lock
+.PHONY: help setup demo check test soak compose-test unit-runs unit-services unit-ports unit-others lint format schemas bench bench-peers flood chaos simulate-year lock
 .DEFAULT_GOAL := help
 
 help: ## list these targets
@@ -48,13 +48,16 @@ check: setup ## style, types, borders, and all tests that need no server: the lo
 	@$(MAKE) --no-print-directory -j5 --output-sync=target lint unit-others unit-services unit-runs unit-ports
 
 test: setup ## all tests on real servers, but for the long proofs (ARGS="services/executor -k parked"; WORKERS=0: one by one)
-	@$(PYTEST) -n $(WORKERS) -m "not soak" $(ARGS)
+	@$(PYTEST) -n $(WORKERS) -m "not soak and not containers" $(ARGS)
 
 soak: setup ## the long proofs: kills, floods, fuzzing, installed environments, doubled messages, a month of clocks
 	@$(PYTEST) -n $(WORKERS) -m soak $(ARGS)
 	@$(PYTEST) -n $(WORKERS) -m "not soak" --twice $(DOUBLED)
 	@$(MAKE) --no-print-directory simulate-year DAYS=$(or $(DAYS),30) SEED=$(or $(SEED),1)
 	@$(MAKE) --no-print-directory chaos SECONDS=$(or $(SECONDS),60) SEED=$(or $(SEED),1)
+
+compose-test: setup ## the whole path in containers: kills, restarts, down and up; says what is missing (RATE=3 RUNS=15)
+	@$(if $(RATE),ROTA_CONTAINERS_RATE=$(RATE)) $(if $(RUNS),ROTA_CONTAINERS_RUNS=$(RUNS)) $(PYTEST) tests/containers $(ARGS)
 
 unit-runs: setup
 	@$(UNIT) services/executor services/scheduler $(ARGS)

@@ -2,6 +2,8 @@
 
 import os
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docker-compose.yml").read_text()
 COMPOSE: dict[str, Any] = yaml.safe_load(TEXT)["services"]
 OF_CONNECTORS = {"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"}
+PROMETHEUS = ROOT / "deploy" / "compose" / "prometheus.yml"
 ONE_SHOTS = ("nats-config", "topology")
 
 
@@ -84,7 +87,21 @@ def test_every_variable_that_the_file_takes_is_explained_in_the_example() -> Non
         key for part in COMPOSE.values() for key, value in part.get("environment", {}).items() if value is None
     }
     explained = set(re.findall(r"^(?:# )?([A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
-    assert set(re.findall(r"\$\{(\w+)", TEXT)) | passed_on == explained
+    assert set(re.findall(r"(?<!\$)\$\{(\w+)", TEXT)) | passed_on == explained
+
+
+def test_prometheus_asks_every_service_at_the_port_that_takes_no_key() -> None:
+    ours = next(job for job in yaml.safe_load(PROMETHEUS.read_text())["scrape_configs"] if job["job_name"] == "rota")
+    ports = {service: COMPOSE[service]["environment"].get("ROTA_INTERNAL_PORT", "8080") for service in SERVICES}
+    assert sorted(ours["static_configs"][0]["targets"]) == sorted(f"{name}:{port}" for name, port in ports.items())
+
+
+def test_promtool_accepts_the_configuration_of_prometheus() -> None:
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("no promtool on PATH: it comes with Prometheus")
+    checked = subprocess.run([promtool, "check", "config", PROMETHEUS], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 def test_the_first_webhook_is_five_commands_away_and_reaches_this_machine() -> None:

@@ -1,0 +1,41 @@
+"""The figures of a run of the suite: printed at its end, and kept in `dist/compose-test.json`."""
+
+import json
+from pathlib import Path
+
+from rota_contracts.catalog import SERVICES
+
+KEPT_IN = Path(__file__).parents[2] / "dist" / "compose-test.json"
+
+
+class Figures:
+    def __init__(self) -> None:
+        self.all: dict[str, object] = {}
+
+    def note(self, name: str, value: object) -> None:
+        self.all[name] = _rounded(value)
+
+    def keep(self) -> None:
+        KEPT_IN.parent.mkdir(exist_ok=True)
+        KEPT_IN.write_text(json.dumps(self.all, indent=2) + "\n")
+
+    def lines(self) -> list[str]:
+        return [f"{name}: {_shown(value)}" for name, value in self.all.items()]
+
+
+def note_memory(figures: Figures, when: str, by_service: dict[str, float]) -> None:
+    """`by_service`: in MiB."""
+    ours = {name: size for name, size in by_service.items() if name in SERVICES}
+    figures.note(f"memory {when}, MiB", {"the seven": sum(ours.values()), **by_service})
+
+
+def _rounded(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _rounded(each) for key, each in value.items()}
+    return round(value, 1) if isinstance(value, float) else value
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {each}" for key, each in value.items())
+    return str(value)

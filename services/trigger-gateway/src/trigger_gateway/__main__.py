@@ -7,7 +7,7 @@ from trigger_gateway.settings import Settings
 
 def main() -> None:
     settings = Settings()
-    serve(build(settings), settings)
+    serve(build(settings), settings, drain=settings.drain_seconds)
 
 
 if __name__ == "__main__":

@@ -72,6 +72,9 @@ class Settings(ServiceSettings):
     internal_port: int = Field(
         default=0, ge=0, description="a second port, for health with reasons and metrics without a key; 0: none"
     )
+    drain_seconds: float = Field(
+        default=0.0, ge=0, description="that it answers on after a SIGTERM, not ready any more; 0: it ends at once"
+    )
     body_timeout: float = Field(default=30.0, gt=0, description="seconds within which a body must have arrived")
     keep_days: int = Field(
         default=KEEP_DAYS, ge=1, description="days that definitions are kept for runs once they were replaced"

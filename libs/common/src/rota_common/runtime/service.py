@@ -79,6 +79,8 @@ class Service:
         self._probes: dict[str, Hook] = {}
         self.degraded: dict[str, str] = {}
         """Parts that are there but near their limit, and how near: the service is ready all the same."""
+        self.is_leaving = False
+        """It is about to stop, and isn't ready for that reason alone: what still comes is handled."""
         self._loops: dict[str, SupervisedLoop] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._state = "not started"
@@ -204,7 +206,7 @@ class Service:
 
         The driver's own words, which name hosts, are in the log alone.
         """
-        found: dict[str, str] = {}
+        found = {"stop": "it is about to stop"} if self.is_leaving else {}
         if not self.bus.connected:
             found["nats"] = "not connected"
         if not self.started.is_set():

@@ -1,10 +1,14 @@
 """The HTTP side of a service (`/health/live`, `/health/ready`, `/metrics`), and its process."""
 
 import gc
+import signal
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from time import monotonic
+from types import FrameType
 
 import uvicorn
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
@@ -17,6 +21,9 @@ from starlette.types import ASGIApp
 from rota_common.runtime import embedded_http, logs
 from rota_common.runtime.service import Service
 from rota_common.runtime.settings import ServiceSettings
+
+NOT_STARTED = 3
+"""The exit code of a server that could not start, as uvicorn's own command has it."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +83,36 @@ def plain_app(service: Service, settings: ServiceSettings) -> App:
     return App(service, Starlette(routes=health_routes(service), lifespan=run))
 
 
-def serve(app: App, settings: ServiceSettings) -> None:
-    """Run until SIGTERM or SIGINT, then finish the work in progress."""
+class _Server(uvicorn.Server):
+    """At the first SIGTERM it says that it isn't ready, and for `drain` seconds serves on: until then every proxy has
+    taken it off its list. At the second one, and at SIGINT, it ends at once."""
+
+    def __init__(self, config: uvicorn.Config, service: Service, *, drain: float) -> None:
+        super().__init__(config)
+        self._service, self._drain = service, drain
+        self._ends_at: float | None = None
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if sig == signal.SIGTERM and self._drain and self._ends_at is None:
+            self._service.is_leaving = True
+            self._ends_at = monotonic() + self._drain
+        else:
+            super().handle_exit(sig, frame)
+
+    async def on_tick(self, counter: int) -> bool:
+        if self._ends_at is not None and monotonic() >= self._ends_at and not self.should_exit:
+            super().handle_exit(signal.SIGTERM, None)
+        return await super().on_tick(counter)
+
+
+def serve(app: App, settings: ServiceSettings, *, drain: float = 0) -> None:
+    """Run until SIGTERM or SIGINT, for `drain` seconds more after a SIGTERM; then finish the work in progress."""
     logs.configure(level=settings.log_level)
     # The objects of the start stay: without this, each full collection scans them again, for 70 ms (measured on the
     # gateway: p99 of a webhook 75 ms, and 20 ms with it).
     gc.collect()
     gc.freeze()
-    uvicorn.run(
+    config = uvicorn.Config(
         app.http,
         host=settings.http_host,
         port=settings.http_port,
@@ -93,3 +122,8 @@ def serve(app: App, settings: ServiceSettings) -> None:
         timeout_keep_alive=embedded_http.KEEP_ALIVE_S,
         limit_concurrency=settings.http_at_once or None,
     )
+    server = _Server(config, app.service, drain=drain)
+    with suppress(KeyboardInterrupt):
+        server.run()
+    if not server.started:
+        sys.exit(NOT_STARTED)

@@ -1,6 +1,7 @@
 """Fixtures for every suite, and loopback for the tests that speak to real servers: all others have no network."""
 
 import gc
+import os
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,10 @@ import structlog
 from hypothesis import settings
 
 pytest_plugins = ["rota_common.testing.fixtures"]
+"""With ROTA_TEST_SERVERS=containers, NATS and MongoDB of the fixtures are those that docker-compose.yml names."""
+
+if os.environ.get("ROTA_TEST_SERVERS") == "containers":
+    pytest_plugins.append("tests.containers.servers")
 
 LOOPBACK = ["127.0.0.1", "localhost", "::1"]
 ROOT = Path(__file__).parent

@@ -26,6 +26,12 @@ from rota_common.runtime.server_log import last_error
 
 START_TIMEOUT_S = 30.0
 REPLICA_SET = "rota"
+SMALL_MONGOD = (
+    *("--replSet", REPLICA_SET, "--oplogSize", "128", "--wiredTigerCacheSizeGB", "0.25"),
+    *("--nounixsocket", "--setParameter", "diagnosticDataCollectionEnabled=false", "--quiet"),
+)
+"""Options of a mongod that is a replica set of one and keeps little in memory."""
+
 PORTS = range(20_000, 32_000)
 """Below those that Linux and macOS give to outgoing connections."""
 
@@ -188,16 +194,27 @@ def _nats_server(folder: Path, port: int, options: list[str], nkey_file: str = "
     url, command = f"nats://127.0.0.1:{port}", [find_nats_server(), *options]
 
     async def ready() -> None:
-        _, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.close()
-        who = identity(OPERATOR, nkey_file)
-        client = await nats.connect(url, allow_reconnect=False, connect_timeout=2, **who)
-        try:
-            await client.jetstream(timeout=2).account_info()
-        finally:
-            await client.close()
+        await nats_answers(port, nkey_file)
 
     return EmbeddedServer("nats-server", command, folder=folder, url=url, ready=ready)
+
+
+async def nats_answers(port: int, nkey_file: str = "") -> None:
+    """Return if the nats-server at this port of loopback has JetStream to offer; else raise what the client raises."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        # A port may be open before its server is there: then the client would leave a connection behind.
+        if not (await reader.readline()).startswith(b"INFO"):
+            raise OSError("no nats-server answers yet")
+    finally:
+        writer.close()
+        await writer.wait_closed()
+    who = identity(OPERATOR, nkey_file)
+    client = await nats.connect(f"nats://127.0.0.1:{port}", allow_reconnect=False, connect_timeout=2, **who)
+    try:
+        await client.jetstream(timeout=2).account_info()
+    finally:
+        await client.close()
 
 
 def mongod(folder: Path, *, port: int | None = None, options: Sequence[str] = ()) -> EmbeddedServer:
@@ -207,23 +224,24 @@ def mongod(folder: Path, *, port: int | None = None, options: Sequence[str] = ()
     """
     port, data = port or free_port(), folder / "data"
     data.mkdir(parents=True, exist_ok=True)
-    # Not directConnection: the driver would take connections from a server that is only starting again, and those can't
-    # do transactions for as long as they live.
-    url = f"mongodb://127.0.0.1:{port}/?replicaSet={REPLICA_SET}"
-    command = [
-        *(find_mongod(), "--dbpath", str(data), "--port", str(port), "--bind_ip", "127.0.0.1"),
-        *("--replSet", REPLICA_SET, "--oplogSize", "128", "--wiredTigerCacheSizeGB", "0.25"),
-        *("--nounixsocket", "--setParameter", "diagnosticDataCollectionEnabled=false", "--quiet", *options),
-    ]
+    own = (find_mongod(), "--dbpath", str(data), "--port", str(port), "--bind_ip", "127.0.0.1")
 
     async def ready() -> None:
-        await _primary(port)
+        await mongod_is_primary(port)
 
-    return EmbeddedServer("mongod", command, folder=folder, url=url, ready=ready)
+    command = [*own, *SMALL_MONGOD, *options]
+    return EmbeddedServer("mongod", command, folder=folder, url=mongo_url(port), ready=ready)
 
 
-async def _primary(port: int) -> None:
-    """Return once the server is the primary of its own replica set, making it so the first time."""
+def mongo_url(port: int) -> str:
+    """Not directConnection: the driver would take connections from a server that is only starting again, and those
+    can't do transactions for as long as they live."""
+    return f"mongodb://127.0.0.1:{port}/?replicaSet={REPLICA_SET}"
+
+
+async def mongod_is_primary(port: int) -> None:
+    """Return if the server is the primary of its own replica set, making it so the first time; else raise OSError, or
+    what the driver raises."""
     client: AsyncIOMotorClient[dict[str, Any]] = AsyncIOMotorClient(
         "127.0.0.1", port, directConnection=True, serverSelectionTimeoutMS=300
     )

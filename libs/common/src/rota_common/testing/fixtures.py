@@ -6,7 +6,7 @@ import shutil
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, Protocol
 from uuid import uuid4
 
 import pytest
@@ -81,10 +81,37 @@ def beside() -> Iterator[Run]:
         loop.close()
 
 
+class Servers(Protocol):
+    """Where NATS and MongoDB of the tests come from: each is at a port of loopback and keeps its data in `folder`."""
+
+    def nats(self, folder: Path) -> EmbeddedServer:
+        """A nats-server without authentication, its streams in `folder`/jetstream; not started yet."""
+        ...
+
+    def mongo(self, folder: Path, options: Sequence[str]) -> EmbeddedServer:
+        """A mongod that is a replica set of one; not started yet. `options` are added to its command line."""
+        ...
+
+
+class Embedded:
+    """Child processes."""
+
+    def nats(self, folder: Path) -> EmbeddedServer:
+        return nats_server(folder)
+
+    def mongo(self, folder: Path, options: Sequence[str]) -> EmbeddedServer:
+        return mongod(folder, options=options)
+
+
 @pytest.fixture(scope="session")
-def mongo_server(tmp_path_factory: pytest.TempPathFactory, beside: Run) -> Iterator[EmbeddedServer]:
+def servers() -> Servers:
+    return Embedded()
+
+
+@pytest.fixture(scope="session")
+def mongo_server(tmp_path_factory: pytest.TempPathFactory, beside: Run, servers: Servers) -> Iterator[EmbeddedServer]:
     """A mongod for the whole session; a test that ends it must start its own."""
-    server = mongod(tmp_path_factory.mktemp("mongo"), options=(*FORGETFUL, *TTL_OFF))
+    server = servers.mongo(tmp_path_factory.mktemp("mongo"), (*FORGETFUL, *TTL_OFF))
     try:
         beside(server.start())
         yield server
@@ -132,10 +159,10 @@ async def _drop(url: str, prefixes: set[str]) -> None:
 
 
 @pytest.fixture(scope="session")
-def nats_streams(tmp_path_factory: pytest.TempPathFactory, beside: Run) -> Path:
+def nats_streams(tmp_path_factory: pytest.TempPathFactory, beside: Run, servers: Servers) -> Path:
     """The folder of a nats-server with all streams, consumers and buckets: copied for each server, which is several
     times faster than making them."""
-    server = nats_server(tmp_path_factory.mktemp("nats") / "streams")
+    server = servers.nats(tmp_path_factory.mktemp("nats") / "streams")
 
     async def make() -> None:
         await server.start()
@@ -147,16 +174,18 @@ def nats_streams(tmp_path_factory: pytest.TempPathFactory, beside: Run) -> Path:
     return server.folder
 
 
-def nats_with_streams(streams: Path, folder: Path) -> EmbeddedServer:
+def _nats_with_streams(streams: Path, folder: Path, servers: Servers) -> EmbeddedServer:
     """A nats-server in `folder` that begins with what `nats_streams` holds; not started yet."""
     shutil.copytree(streams / "jetstream", folder / "jetstream")
-    return nats_server(folder)
+    return servers.nats(folder)
 
 
 @pytest.fixture(scope="module")
-def shared_nats(tmp_path_factory: pytest.TempPathFactory, nats_streams: Path, beside: Run) -> Iterator[EmbeddedServer]:
+def shared_nats(
+    tmp_path_factory: pytest.TempPathFactory, nats_streams: Path, beside: Run, servers: Servers
+) -> Iterator[EmbeddedServer]:
     """A nats-server for a module whose tests keep apart by themselves, with teams of their own for example."""
-    server = nats_with_streams(nats_streams, tmp_path_factory.mktemp("nats") / "shared")
+    server = _nats_with_streams(nats_streams, tmp_path_factory.mktemp("nats") / "shared", servers)
     try:
         beside(server.start())
         yield server
@@ -165,9 +194,9 @@ def shared_nats(tmp_path_factory: pytest.TempPathFactory, nats_streams: Path, be
 
 
 @pytest_asyncio.fixture
-async def nats(tmp_path: Path, nats_streams: Path) -> AsyncIterator[EmbeddedServer]:
+async def nats(tmp_path: Path, nats_streams: Path, servers: Servers) -> AsyncIterator[EmbeddedServer]:
     """A nats-server of this test alone, with all streams and consumers."""
-    server = nats_with_streams(nats_streams, tmp_path / "nats")
+    server = _nats_with_streams(nats_streams, tmp_path / "nats", servers)
     await server.start()
     yield server
     await server.kill()

@@ -109,6 +109,7 @@ async def first_hour(me: Newcomer) -> None:
     (context,) = (home / "rota" / "contexts").glob("*.json")
     me.here |= {
         "change-me": json.loads(context.read_text())["admin_key"],
+        "docker compose up --build --wait": "true",
         "create main": "create elsewhere",
         "172.17.0.1": "127.0.0.1",
         "host.docker.internal": "localhost",

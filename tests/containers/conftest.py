@@ -14,7 +14,7 @@ from tests.containers.project import Project, a_project
 
 FIGURES = Figures()
 FOLDER = Path(__file__).parent
-TIMEOUT_S = 1200
+TIMEOUT_S = 2400
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -15,7 +15,7 @@ from testcontainers.core.docker_client import DockerClient
 
 from rota_common.runtime.embedded_servers import free_port
 from rota_contracts.catalog import SERVICES
-from tests.containers.engine import ROOT, docker, host_address
+from tests.containers.engine import MAY_TAKE_S, ROOT, docker, host_address
 
 FILES = ("docker-compose.yml", "Dockerfile", ".dockerignore", ".env.example")
 FOLDERS = ("requirements", "contracts", "libs", "services", "deploy/compose")
@@ -23,6 +23,9 @@ EXAMPLE = ROOT / ".env.example"
 STORES = ("nats", "mongo", "qdrant")
 LONG_RUNNING = (*STORES, *SERVICES)
 """What keeps something or works; the mail catcher is there for trying out."""
+
+BUILT_S = 1800.0
+"""Without a cache, on a small machine."""
 
 HEALTHY_S = 180.0
 LOOK_S = 0.1
@@ -54,8 +57,8 @@ class Project:
     def mails(self) -> str:
         return f"http://127.0.0.1:{self.ports['ROTA_MAILS_PORT']}"
 
-    def compose(self, *arguments: str) -> str:
-        return docker("compose", *arguments, cwd=self.folder)
+    def compose(self, *arguments: str, within: float = MAY_TAKE_S) -> str:
+        return docker("compose", *arguments, cwd=self.folder, within=within)
 
     def up(self) -> float:
         """Start all, and wait until all are healthy; returns the seconds that it took."""
@@ -155,7 +158,7 @@ def a_project(folder: Path) -> Iterator[Project]:
     """Built, and not started yet. Nothing of it stays but the images."""
     made = Project(folder)
     try:
-        made.compose("build", "--quiet")
+        made.compose("build", "--quiet", within=BUILT_S)
         yield made
     finally:
         made.remove()

@@ -132,7 +132,7 @@ class Containers:
 
 
 @pytest.fixture(scope="session")
-def servers() -> Servers:
+def server_maker() -> Servers:
     if reason := missing([image_of("nats"), image_of("mongo")]):
         (pytest.fail if os.environ.get(REQUIRED) == "1" else pytest.skip)(reason)
     return Containers()

@@ -104,14 +104,16 @@ class Embedded:
 
 
 @pytest.fixture(scope="session")
-def servers() -> Servers:
+def server_maker() -> Servers:
     return Embedded()
 
 
 @pytest.fixture(scope="session")
-def mongo_server(tmp_path_factory: pytest.TempPathFactory, beside: Run, servers: Servers) -> Iterator[EmbeddedServer]:
+def mongo_server(
+    tmp_path_factory: pytest.TempPathFactory, beside: Run, server_maker: Servers
+) -> Iterator[EmbeddedServer]:
     """A mongod for the whole session; a test that ends it must start its own."""
-    server = servers.mongo(tmp_path_factory.mktemp("mongo"), (*FORGETFUL, *TTL_OFF))
+    server = server_maker.mongo(tmp_path_factory.mktemp("mongo"), (*FORGETFUL, *TTL_OFF))
     try:
         beside(server.start())
         yield server
@@ -159,10 +161,10 @@ async def _drop(url: str, prefixes: set[str]) -> None:
 
 
 @pytest.fixture(scope="session")
-def nats_streams(tmp_path_factory: pytest.TempPathFactory, beside: Run, servers: Servers) -> Path:
+def nats_streams(tmp_path_factory: pytest.TempPathFactory, beside: Run, server_maker: Servers) -> Path:
     """The folder of a nats-server with all streams, consumers and buckets: copied for each server, which is several
     times faster than making them."""
-    server = servers.nats(tmp_path_factory.mktemp("nats") / "streams")
+    server = server_maker.nats(tmp_path_factory.mktemp("nats") / "streams")
 
     async def make() -> None:
         await server.start()
@@ -174,18 +176,18 @@ def nats_streams(tmp_path_factory: pytest.TempPathFactory, beside: Run, servers:
     return server.folder
 
 
-def _nats_with_streams(streams: Path, folder: Path, servers: Servers) -> EmbeddedServer:
+def _nats_with_streams(streams: Path, folder: Path, server_maker: Servers) -> EmbeddedServer:
     """A nats-server in `folder` that begins with what `nats_streams` holds; not started yet."""
     shutil.copytree(streams / "jetstream", folder / "jetstream")
-    return servers.nats(folder)
+    return server_maker.nats(folder)
 
 
 @pytest.fixture(scope="module")
 def shared_nats(
-    tmp_path_factory: pytest.TempPathFactory, nats_streams: Path, beside: Run, servers: Servers
+    tmp_path_factory: pytest.TempPathFactory, nats_streams: Path, beside: Run, server_maker: Servers
 ) -> Iterator[EmbeddedServer]:
     """A nats-server for a module whose tests keep apart by themselves, with teams of their own for example."""
-    server = _nats_with_streams(nats_streams, tmp_path_factory.mktemp("nats") / "shared", servers)
+    server = _nats_with_streams(nats_streams, tmp_path_factory.mktemp("nats") / "shared", server_maker)
     try:
         beside(server.start())
         yield server
@@ -194,9 +196,9 @@ def shared_nats(
 
 
 @pytest_asyncio.fixture
-async def nats(tmp_path: Path, nats_streams: Path, servers: Servers) -> AsyncIterator[EmbeddedServer]:
+async def nats(tmp_path: Path, nats_streams: Path, server_maker: Servers) -> AsyncIterator[EmbeddedServer]:
     """A nats-server of this test alone, with all streams and consumers."""
-    server = _nats_with_streams(nats_streams, tmp_path / "nats", servers)
+    server = _nats_with_streams(nats_streams, tmp_path / "nats", server_maker)
     await server.start()
     yield server
     await server.kill()

@@ -11,8 +11,12 @@ UNIT := $(BIN)/python -m pytest -q --hypothesis-profile=quick -m "not integratio
 DOUBLED := tests/integration/executor tests/integration/delivery tests/integration/validator tests/integration/learner \
 	tests/integration/memory tests/integration/scheduler
 PACKAGES := contracts libs/common $(sort $(wildcard services/*)) cli
+VERSION_FILE := contracts/src/rota_contracts/version.py
 PEERS := .venv/peers
 SERVICES := $(notdir $(sort $(wildcard services/*)))
+VERSION = $(shell $(BIN)/python -c "from rota_contracts.version import VERSION; print(VERSION)")
+COMMIT ?= HEAD
+DIST ?= dist
 
 # uv is some ten times faster than pip; where only pip knows the way to the packages, pip does it.
 install = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) || $(BIN)/pip install --quiet $(1)
@@ -24,7 +28,7 @@ compile = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --
 # The tests start hundreds of processes; without bytecode each compiles all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo check test soak compose-test unit-runs unit-services unit-ports unit-others lint format schemas bench bench-peers flood chaos simulate-year lock
+.PHONY: help setup release images upgrade-test demo check test soak compose-test unit-runs unit-services unit-ports unit-others lint format schemas bench bench-peers flood chaos simulate-year lock
 .DEFAULT_GOAL := help
 
 help: ## list these targets
@@ -32,7 +36,7 @@ help: ## list these targets
 
 setup: $(STAMP) ## make .venv with everything in it (PYTHON=python3.11 chooses the interpreter)
 
-$(STAMP): requirements/build.txt requirements/all.txt $(PACKAGES:%=%/pyproject.toml)
+$(STAMP): requirements/build.txt requirements/all.txt $(PACKAGES:%=%/pyproject.toml) $(VERSION_FILE)
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Rota needs Python 3.11 or newer, $(PYTHON) is %d.%d: try make PYTHON=python3.11" % sys.version_info[:2])'
 	@test -x $(BIN)/python || { echo "making .venv"; $(PYTHON) -m venv .venv; }
 	@echo "installing what requirements/all.txt pins"
@@ -112,6 +116,22 @@ chaos: setup ## kill every service at every step, count what came of it (SECONDS
 
 simulate-year: setup ## a year of a thousand clocks in minutes, counted by an independent oracle (DAYS=20 SEED=1)
 	$(BIN)/python -m tests.clock_year $(DAYS:%=--days=%) $(SEED:%=--seed=%)
+
+release: setup ## build the wheels of all packages into dist/, with their hashes; nothing is published (COMMIT=HEAD DIST=dist)
+	@rm -rf $(DIST) && mkdir -p $(DIST)/source
+	@git archive $(COMMIT) | tar -x -C $(DIST)/source
+	@for package in $(PACKAGES); do \
+		SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct $(COMMIT)) $(BIN)/uv build --quiet --wheel --no-build-isolation \
+			--no-create-gitignore --python $(BIN)/python -o $(DIST) $(DIST)/source/$$package || exit 1; \
+	done
+	@rm -rf $(DIST)/source
+	@cd $(DIST) && sha256sum *.whl > SHA256SUMS && cat SHA256SUMS
+
+images: setup ## build each service's image, tagged with the version (needs a container engine)
+	@for name in $(SERVICES); do docker build --build-arg SERVICE=$$name -t rota/$$name:$(VERSION) . || exit 1; done
+
+upgrade-test: setup ## upgrade the last release to this tree under load, service by service, and go back (SECONDS=10)
+	$(BIN)/python -m tests.upgrade $(SECONDS:%=--seconds=%)
 
 lock: setup ## pin again what the pyproject.tomls and requirements/*.in ask for (UPGRADE=--upgrade takes the newest)
 	@$(compile) --extra server cli/pyproject.toml requirements/dev.in -o requirements/all.txt

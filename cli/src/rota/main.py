@@ -25,9 +25,9 @@ app = typer.Typer(
 
 def show_version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version
+        from rota_contracts.version import VERSION
 
-        typer.echo(f"rota {version('rota')}")
+        typer.echo(f"rota {VERSION}")
         raise typer.Exit
 
 

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Callable
 from functools import cache
 from hashlib import sha256
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,6 +16,7 @@ from motor.motor_asyncio import AsyncIOMotorCollection
 from rota_common.runtime import metrics
 from rota_common.runtime.logs import logger
 from rota_common.stores.mongo import Document
+from rota_contracts.version import VERSION
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ def build_of(service: str) -> str:
         folder = Path(str(import_module(package).__file__)).parent
         for path in sorted(folder.rglob("*.py")):
             digest.update(path.read_bytes())
-    return f"{version('rota-common')}+{digest.hexdigest()[:8]}"
+    return f"{VERSION}+{digest.hexdigest()[:8]}"
 
 
 class SetAside:

@@ -130,8 +130,8 @@ release: setup ## build the wheels of all packages into dist/, with their hashes
 images: setup ## build each service's image, tagged with the version (needs a container engine)
 	@for name in $(SERVICES); do docker build --build-arg SERVICE=$$name -t rota/$$name:$(VERSION) . || exit 1; done
 
-upgrade-test: setup ## upgrade the last release to this tree under load, service by service, and go back (SECONDS=10)
-	$(BIN)/python -m tests.upgrade $(SECONDS:%=--seconds=%)
+upgrade-test: setup ## upgrade the last release to this tree under load, service by service, and go back
+	@$(PYTEST) -s tests/upgrade
 
 lock: setup ## pin again what the pyproject.tomls and requirements/*.in ask for (UPGRADE=--upgrade takes the newest)
 	@$(compile) --extra server cli/pyproject.toml requirements/dev.in -o requirements/all.txt

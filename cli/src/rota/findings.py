@@ -1,4 +1,4 @@
-"""Findings of `rota doctor`: a part, how it stands, and for a problem the repair."""
+"""Findings of `rota doctor` and `rota upgrade --check`: a part, how it stands, and for a problem the repair."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -41,6 +41,10 @@ COMMANDS = {
     "audit": ("audit", "List who changed what, the newest first."),
     "spend": ("spend", "Show what the team's calls of models have taken, judges and lessons too."),
     "doctor": ("doctor", "Check everything that Rota needs. Exit code 1 if something required is missing."),
+    "upgrade": (
+        "upgrade",
+        "Check whether a running Rota can be upgraded to this version. Exit code 1 if something is to be done first.",
+    ),
     "nats-config": (
         "nats_config",
         "Write the NATS server's configuration and a key per user into a folder. Existing keys are kept.",

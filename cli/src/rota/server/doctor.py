@@ -6,6 +6,7 @@ from pathlib import Path
 
 import nats
 import nats.errors
+from nats.aio.client import Client
 from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError
 from nkeys import NkeysError
@@ -40,24 +41,9 @@ def check_programs(given: Context) -> list[Finding]:
 
 async def check_nats(given: Context) -> list[Finding]:
     """The server and every service but the gateway: a consumer shows whether its service pulls messages."""
-    url, config = given.nats_url, given.nats_config
-    shown, key = without_password(url), str(Folder(Path(config)).key(OPERATOR)) if config else ""
-    seen: list[Exception] = []
-
-    async def note(error: Exception) -> None:
-        """The default prints a traceback; what `connect` raises says less than the last of these."""
-        seen.append(error)
-
-    try:
-        who = identity(OPERATOR, key, given.nats_ca_file)
-        options = {"connect_timeout": TIMEOUT_S, "allow_reconnect": False, "error_cb": note}
-        client = await nats.connect(url, **options, **who)
-    except (OSError, nats.errors.Error, TimeoutError, ValueError, NkeysError) as error:
-        mend = (
-            "start it, or correct ROTA_NATS_URL, ROTA_NATS_CONFIG (the folder of `rota nats-config`) "
-            "and ROTA_NATS_CA_FILE (with TLS)"
-        )
-        return [Finding("nats", Level.MISSING, connection_problem(shown, [error, *seen][-1]), mend)]
+    client, shown = await connect_operator(given), without_password(given.nats_url)
+    if isinstance(client, Finding):
+        return [client]
     try:
         jetstream = client.jetstream(timeout=TIMEOUT_S)
         found = [Finding("nats", Level.OK, shown), *await check_streams(jetstream)]
@@ -75,6 +61,28 @@ async def check_nats(given: Context) -> list[Finding]:
     finally:
         await client.close()
     return found
+
+
+async def connect_operator(given: Context) -> Client | Finding:
+    """The connection of the operator's user; or why there is none."""
+    url, config = given.nats_url, given.nats_config
+    key = str(Folder(Path(config)).key(OPERATOR)) if config else ""
+    seen: list[Exception] = []
+
+    async def note(error: Exception) -> None:
+        """The default prints a traceback; what `connect` raises says less than the last of these."""
+        seen.append(error)
+
+    try:
+        who = identity(OPERATOR, key, given.nats_ca_file)
+        options = {"connect_timeout": TIMEOUT_S, "allow_reconnect": False, "error_cb": note}
+        return await nats.connect(url, **options, **who)
+    except (OSError, nats.errors.Error, TimeoutError, ValueError, NkeysError) as error:
+        mend = (
+            "start it, or correct ROTA_NATS_URL, ROTA_NATS_CONFIG (the folder of `rota nats-config`) "
+            "and ROTA_NATS_CA_FILE (with TLS)"
+        )
+        return Finding("nats", Level.MISSING, connection_problem(without_password(url), [error, *seen][-1]), mend)
 
 
 async def _pulls(jetstream: JetStreamContext, durables: Sequence[Consumer]) -> tuple[bool, int]:

@@ -8,6 +8,7 @@ from starlette.applications import Starlette
 
 from rota_common.runtime.serving import health_routes
 from rota_common.testing.patience import PATIENCE_S
+from rota_contracts.version import VERSION
 
 from .asgi import request
 from .harness import ADMIN, TEAM, Gateway, error_of, gateway, settings
@@ -27,7 +28,7 @@ async def test_a_stranger_learns_whether_it_is_ready_and_a_key_learns_why_not(em
     asked = {key: await empty.call("GET", "/health/ready", key=key) for key in ("", "rota_a_b", empty.key, ADMIN)}
     assert {answer.status_code for answer in asked.values()} == {503}
     bare = {"service": "trigger-gateway", "ready": False}
-    reasons = bare | {"problems": {"mongo": "ConnectionError"}}
+    reasons = bare | {"version": VERSION, "problems": {"mongo": "ConnectionError"}}
     assert [answer.json() for answer in asked.values()] == [bare, bare, reasons, reasons]
 
 

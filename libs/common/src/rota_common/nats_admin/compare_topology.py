@@ -1,11 +1,11 @@
-"""The differences between the streams and buckets of a server and those that are declared. Pure."""
+"""The differences between the streams, buckets and consumers of a server and those that are declared. Pure."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from nats.js.api import StreamConfig
+from nats.js.api import ConsumerConfig, StreamConfig
 
-from rota_contracts.streams import BUCKETS, MIB, STREAMS
+from rota_contracts.streams import BUCKETS, MIB, STREAMS, consumers
 
 
 def differences(there: Mapping[str, StreamConfig]) -> list[str]:
@@ -21,6 +21,33 @@ def differences(there: Mapping[str, StreamConfig]) -> list[str]:
         if stream.name in there:
             found += _policies(stream.name, there[stream.name], (stream.retention, stream.discard))
     return found + _copies({name: config for name, config in there.items() if name in declared})
+
+
+def consumer_differences(there: Mapping[tuple[str, str], ConsumerConfig]) -> list[str]:
+    """The same for durable consumers. `there`: by stream and name."""
+    found = []
+    for each in consumers():
+        name, config = f"consumer {each.stream}/{each.durable}", there.get((each.stream, each.durable))
+        if config is None:
+            found.append(f"{name} is missing")
+            continue
+        has = (config.filter_subject, config.ack_wait, config.max_ack_pending)
+        declared = (each.filter_subject, each.ack_wait, each.max_ack_pending)
+        parts = zip(("filter_subject", "ack_wait", "max_ack_pending"), has, declared, strict=True)
+        found += [
+            f"{name} has {part} {is_!s}, and {wanted!s} is declared" for part, is_, wanted in parts if is_ != wanted
+        ]
+    return found
+
+
+def left_over(there: Mapping[tuple[str, str], ConsumerConfig]) -> list[str]:
+    """Consumers of the streams that services read which this version doesn't declare, as `STREAM/durable`: of an older
+    or newer version, or an operator's. While one is there, its stream keeps what it hasn't read."""
+    kept_by_interest = {stream.name for stream in STREAMS if stream.retention == "interest"}
+    declared = {(each.stream, each.durable) for each in consumers()}
+    return sorted(
+        f"{stream}/{name}" for stream, name in there if stream in kept_by_interest and (stream, name) not in declared
+    )
 
 
 def _limits(name: str, config: StreamConfig, size: int, age: float) -> Iterator[str]:

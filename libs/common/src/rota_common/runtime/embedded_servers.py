@@ -105,7 +105,7 @@ class EmbeddedServer:
             raise EmbeddedError(f"{self.name} is not running")
         return self._process.pid
 
-    async def start(self) -> None:
+    async def start(self, *, timeout: float = START_TIMEOUT_S) -> None:
         """Start, and wait until it responds. Raises EmbeddedError with the last error in its log if it doesn't."""
         self.folder.mkdir(parents=True, exist_ok=True)
         await end_orphan(self.folder)
@@ -117,12 +117,12 @@ class EmbeddedServer:
             )
         keep_pid(self.folder, self._process.pid, self._command)
         try:
-            await asyncio.wait_for(self._until_ready(self._process), START_TIMEOUT_S)
+            await asyncio.wait_for(self._until_ready(self._process), timeout)
         except (TimeoutError, EmbeddedError) as error:
             await self.kill()
             said = log_file.read_bytes()[written:].decode(errors="replace")
             reason = last_error(said) or said[-1500:]
-            cause = str(error) or f"no answer within {START_TIMEOUT_S:g} s"
+            cause = str(error) or f"no answer within {timeout:g} s"
             kind = PortTaken if "address already in use" in said.lower() else EmbeddedError
             raise kind(f"{self.name} didn't start: {cause}: {reason}\nIts log: {log_file}") from error
 

@@ -35,6 +35,7 @@ SPANS = Counter(
     ["service", "outcome"],
 )
 READY = Gauge("rota_ready", "1 while the service is ready.", ["service"])
+BUILD_INFO = Gauge("rota_build_info", "1, for the version that runs.", ["service", "version"])
 
 STREAM_BYTES = Gauge("rota_stream_bytes", "Bytes that a stream or bucket of NATS holds.", ["stream"])
 STREAM_MAX_BYTES = Gauge("rota_stream_max_bytes", "Bytes that a stream or bucket of NATS may hold.", ["stream"])

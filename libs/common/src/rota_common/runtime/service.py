@@ -25,6 +25,7 @@ from rota_common.runtime.settings import ServiceSettings
 from rota_common.runtime.supervised_loop import SupervisedLoop
 from rota_contracts.catalog import Channel
 from rota_contracts.envelope import Event
+from rota_contracts.version import VERSION
 
 Hook = Callable[[], Awaitable[None]]
 Work = Callable[[], Awaitable[bool | None]]
@@ -185,6 +186,7 @@ class Service:
 
     async def start(self) -> None:
         """Return at once; `started` is set when the service has all it needs. It waits for its servers for ever."""
+        metrics.BUILD_INFO.labels(self.name, VERSION).set(1)
         self._tasks.append(asyncio.create_task(self._run(), name=f"{self.name}: start"))
 
     async def stop(self, timeout: float = 25.0) -> None:

@@ -21,6 +21,7 @@ from starlette.types import ASGIApp
 from rota_common.runtime import embedded_http, logs
 from rota_common.runtime.service import Service
 from rota_common.runtime.settings import ServiceSettings
+from rota_contracts.version import VERSION
 
 NOT_STARTED = 3
 """The exit code of a server that could not start, as uvicorn's own command has it."""
@@ -39,11 +40,16 @@ def health_routes(service: Service) -> list[Route]:
     limit is named as degraded: the service goes on, so it isn't taken out of service."""
 
     async def live(_: Request) -> Response:
-        return JSONResponse({"service": service.name, "live": True})
+        return JSONResponse({"service": service.name, "version": VERSION, "live": True})
 
     async def ready(_: Request) -> Response:
         problems = await service.problems()
-        body: dict[str, object] = {"service": service.name, "ready": not problems, "problems": problems}
+        body: dict[str, object] = {
+            "service": service.name,
+            "version": VERSION,
+            "ready": not problems,
+            "problems": problems,
+        }
         if service.degraded:
             body["degraded"] = service.degraded
         return JSONResponse(body, status_code=503 if problems else 200)

@@ -94,8 +94,11 @@ class Processes:
         await process.wait()
 
     async def stop_all(self) -> None:
-        """SIGTERM to all, SIGKILL to those that don't end within 20 s."""
-        processes, self.running = list(self.running.values()), {}
+        await self.stop(*self.running)
+
+    async def stop(self, *services: str) -> None:
+        """SIGTERM, to all at once; SIGKILL to those that don't end within 20 s."""
+        processes = [self.running.pop(service) for service in services]
         for process in processes:
             if process.returncode is None:
                 process.send_signal(signal.SIGTERM)

@@ -31,7 +31,7 @@ class MongoClocks:
 
     async def find(self, keys: Sequence[Key]) -> dict[Key, ClockState]:
         found = self._clocks.find({"_id": {"$in": [_id(key) for key in keys]}})
-        return {state.key: state async for state in self._aside.readable_of(found, _state)}
+        return {state.key: state async for state in self._aside.readable_of(found, clock_state_of)}
 
     async def write(self, changes: Sequence[Change]) -> int:
         if not changes:
@@ -47,7 +47,7 @@ class MongoClocks:
     async def due(self, now: datetime, limit: int) -> list[ClockState]:
         due = {"check_at": {"$lte": now}, **self._aside.readable}
         found = self._clocks.find(due).sort("check_at", ASCENDING).limit(limit)
-        return [state async for state in self._aside.readable_of(found.batch_size(limit), _state)]
+        return [state async for state in self._aside.readable_of(found.batch_size(limit), clock_state_of)]
 
     async def unpublished(self, limit: int) -> list[MissedFact]:
         unpublished = {"unpublished.at": {"$exists": True}, **self._aside.readable}
@@ -109,7 +109,7 @@ def _document(state: ClockState) -> Document:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _state(document: Document) -> ClockState:
+def clock_state_of(document: Document) -> ClockState:
     team, member = _key(document["_id"])
     return ClockState(
         team,

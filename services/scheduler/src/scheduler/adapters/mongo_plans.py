@@ -36,7 +36,7 @@ class MongoPlans:
 
     async def find(self, key: str) -> Plan | None:
         document = await self._plans.find_one({"_id": key})
-        return None if document is None else _plan(document)
+        return None if document is None else plan_of(document)
 
     async def add(self, plan: Plan) -> bool:
         team, member = plan.owner
@@ -59,7 +59,7 @@ class MongoPlans:
     async def due(self, now: datetime, limit: int) -> list[Plan]:
         due = PLANNED | {"due_at": {"$lte": now}} | self._aside.readable
         found = self._plans.find(due).sort("due_at", ASCENDING).limit(limit)
-        return [plan async for plan in self._aside.readable_of(found, _plan)]
+        return [plan async for plan in self._aside.readable_of(found, plan_of)]
 
     async def call(self, robots: Sequence[tuple[str, str]], now: datetime) -> None:
         owners = [{"team": team, "member": member} for team, member in robots]
@@ -82,7 +82,7 @@ class MongoPlans:
 
     async def unpublished(self, before: datetime, limit: int) -> list[Plan]:
         old = HAS_FACTS | {"unpublished.fact.at": {"$lte": before}} | self._aside.readable
-        return [plan async for plan in self._aside.readable_of(self._plans.find(old).limit(limit), _plan)]
+        return [plan async for plan in self._aside.readable_of(self._plans.find(old).limit(limit), plan_of)]
 
     async def mark_published(self, plan: Plan) -> None:
         numbers = [each.number for each in plan.unpublished]
@@ -117,7 +117,7 @@ def _item(document: Document) -> PlanItem:
     return PlanItem.model_validate_json(item) if isinstance(item, str) else PlanItem.model_validate(item)
 
 
-def _plan(document: Document) -> Plan:
+def plan_of(document: Document) -> Plan:
     facts = tuple(
         PlanFact(each["number"], PlanChangedV1.model_validate(each["fact"])) for each in document["unpublished"]
     )

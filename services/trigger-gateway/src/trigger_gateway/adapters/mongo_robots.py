@@ -44,7 +44,7 @@ class MongoRobots:
         found = await self._robots.find_one({"_id": f"{team}/{member}"})
         if found is None:
             return None
-        if (record := await self._aside.read(found, _record)) is None:
+        if (record := await self._aside.read(found, record_of)) is None:
             raise Unreadable(f"robot {member} was written by another version: this one can't read it")
         return record
 
@@ -96,12 +96,12 @@ class MongoRobots:
         left_out = [f"{team}/{member}" for team, member in apart_from]
         wanted = {"synced": False, "_id": {"$nin": left_out}, **self._aside.readable}
         cursor = self._robots.find(wanted).sort("changed_at", 1).limit(limit)
-        return [record async for record in self._aside.readable_of(cursor, _record)]
+        return [record async for record in self._aside.readable_of(cursor, record_of)]
 
     async def page(self, team: str, *, page: int, page_size: int) -> tuple[list[Robot], int]:
         those = {"team": team, "deleted": False}
         cursor = self._robots.find(those).sort("member", 1).skip((page - 1) * page_size).limit(page_size)
-        robots = [record.robot async for record in self._aside.readable_of(cursor, _record)]
+        robots = [record.robot async for record in self._aside.readable_of(cursor, record_of)]
         return robots, await self._robots.count_documents(those)
 
     async def subscribers(self, team: str, source: str, *, kind: str = "webhook") -> list[Subscriber]:
@@ -114,7 +114,7 @@ class MongoRobots:
     async def _note_databases(self, team: str) -> None:
         """Add `databases` to records from before databases were sources."""
         found = self._robots.find({"team": team, "form": None, **self._aside.readable})
-        async for record in self._aside.readable_of(found, _record):
+        async for record in self._aside.readable_of(found, record_of):
             noted = {"databases": _databases(record.robot), "form": FORM}
             await self._robots.update_one({**_unchanged(record), "form": None}, {"$set": noted})
 
@@ -162,7 +162,7 @@ def _subscriber(document: Document) -> Subscriber:
     return Subscriber(document["member"], document["rev"], subscriptions)
 
 
-def _record(document: Document) -> RobotRecord:
+def record_of(document: Document) -> RobotRecord:
     return RobotRecord(
         robot=Robot.model_validate_json(document["robot"]),
         changed_at=document["changed_at"],

@@ -1,4 +1,5 @@
-"""Health and metrics on the public port: whether it is ready for everybody, the reasons and metrics with a key.
+"""Health and metrics on the public port: whether it is ready for everybody, the reasons, the version
+and metrics with a key.
 
 Everything is on the internal port (`ROTA_INTERNAL_PORT`) without a key.
 """
@@ -12,6 +13,7 @@ from starlette.routing import Route
 
 from rota_common.runtime.service import Service
 from rota_common.stores.mongo import OUTAGES
+from rota_contracts.version import VERSION
 from trigger_gateway.http.auth_routes import admin_only, bearer, counting_failures
 from trigger_gateway.http.dependencies import use_cases_of
 from trigger_gateway.problems import Problem
@@ -43,7 +45,7 @@ def public_health(service: Service) -> list[Route]:
         problems = await readiness.problems()
         body: dict[str, object] = {"service": service.name, "ready": not problems}
         if await _has_key(request):
-            body["problems"] = problems
+            body |= {"version": VERSION, "problems": problems}
             if service.degraded:
                 body["degraded"] = service.degraded
         return JSONResponse(body, status_code=503 if problems else 200)

@@ -1,0 +1,143 @@
+"""The checks of `rota upgrade --check`: versions that run, the topology, stored documents. Nothing is changed."""
+
+from collections.abc import Mapping, Sequence
+
+import httpx
+import nats.errors
+from nats.js import JetStreamContext
+from nats.js.api import ConsumerConfig
+from pymongo.errors import PyMongoError
+
+from delivery_center.adapters.stored_forms import STORED_FORMS as OF_DELIVERY
+from executor.adapters.stored_forms import STORED_FORMS as OF_EXECUTOR
+from rota.client import Api
+from rota.connection_errors import connection_problem
+from rota.context import Context
+from rota.errors import CliError
+from rota.findings import TIMEOUT_S, Finding, Level
+from rota.server.doctor import connect_operator
+from rota.urls import without_password
+from rota_common.nats_admin.compare_topology import consumer_differences, differences, left_over
+from rota_common.stores.mongo import Mongo
+from rota_common.stores.stored_forms import StoredForm, unreadable_documents
+from rota_common.topology import find_stream
+from rota_contracts.streams import BUCKETS, STREAMS
+from rota_contracts.version import FIRST_REPORTED, VERSION, beside
+from scheduler.adapters.stored_forms import STORED_FORMS as OF_SCHEDULER
+from trigger_gateway.adapters.stored_forms import STORED_FORMS as OF_GATEWAY
+
+NEWEST, NAMED = 1000, 3
+DATABASES: Mapping[str, Mapping[str, StoredForm]] = {
+    "gateway": OF_GATEWAY,
+    "scheduler": OF_SCHEDULER,
+    "executor": OF_EXECUTOR,
+    "delivery": OF_DELIVERY,
+}
+APPLY = "before the services: python -m rota_common.topology of this version, on a cluster with --replicas 3"
+
+
+async def check_upgrade(given: Context, services: Sequence[str], *, mongo_prefix: str) -> list[Finding]:
+    """The findings of a running Rota; a part that wasn't named is a note."""
+    found = [await _gateway(given), *[await _service(url) for url in services]]
+    found += await _nats(given) if given.nats_url else [_not_named("nats", "ROTA_NATS_URL")]
+    return found + (
+        await _mongo(given.mongo_url, mongo_prefix) if given.mongo_url else [_not_named("mongodb", "ROTA_MONGO_URL")]
+    )
+
+
+def version_finding(part: str, version: str) -> Finding:
+    """`version` is empty if it wasn't said."""
+    shown = version or f"no version, as before {FIRST_REPORTED}"
+    try:
+        fits = beside(version or "0.1.0", VERSION)
+    except ValueError as error:
+        return Finding(part, Level.MISSING, str(error), "is that a service of Rota?")
+    if fits:
+        return Finding(part, Level.OK, shown)
+    mend = (
+        f"upgrade step by step: two versions run side by side if they are one minor version apart, {VERSION} is further"
+    )
+    return Finding(part, Level.MISSING, shown, mend)
+
+
+def _not_named(part: str, variable: str) -> Finding:
+    return Finding(part, Level.NOTE, "not checked", f"set {variable}")
+
+
+async def _gateway(given: Context) -> Finding:
+    try:
+        async with Api(given.url, given.team or "-", key=given.admin_key or given.api_key) as api:
+            _, report = await api.ready()
+    except CliError as error:
+        return Finding("trigger-gateway", Level.MISSING, error.what, error.hint)
+    if "problems" not in report:
+        mend = "set ROTA_ADMIN_KEY or a key of a team: without one it doesn't say its version"
+        return Finding("trigger-gateway", Level.NOTE, f"{given.url} says no version", mend)
+    if report["problems"]:
+        problem = f"not ready: {report['problems']}"
+        return Finding("trigger-gateway", Level.MISSING, problem, "upgrade what is whole: see `rota doctor`")
+    return version_finding("trigger-gateway", str(report.get("version", "")))
+
+
+async def _service(url: str) -> Finding:
+    try:
+        async with httpx.AsyncClient(timeout=TIMEOUT_S) as http:
+            answer = (await http.get(f"{url.rstrip('/')}/health/live")).raise_for_status().json()
+        return version_finding(str(answer["service"]), str(answer.get("version", "")))
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        return Finding(url, Level.MISSING, connection_problem(url, error), "correct --service, or start it")
+    except (ValueError, KeyError, TypeError):
+        return Finding(url, Level.MISSING, "what answers is not a service of Rota", "correct --service")
+
+
+async def _nats(given: Context) -> list[Finding]:
+    client = await connect_operator(given)
+    if isinstance(client, Finding):
+        return [client]
+    try:
+        return await check_topology(client.jetstream(timeout=TIMEOUT_S))
+    except (nats.errors.Error, TimeoutError) as error:
+        return [Finding("nats", Level.MISSING, f"{without_password(given.nats_url)}: {error!r}", "see `rota doctor`")]
+    finally:
+        await client.close()
+
+
+async def check_topology(jetstream: JetStreamContext) -> list[Finding]:
+    """What the topology of this version would make or change, and what it would leave."""
+    streams = {}
+    there: dict[tuple[str, str], ConsumerConfig] = {}
+    for name in (*(stream.name for stream in STREAMS), *(bucket.stream for bucket in BUCKETS)):
+        if info := await find_stream(jetstream, name):
+            streams[name] = info.config
+            there |= {(name, str(each.name)): each.config for each in await jetstream.consumers_info(name)}
+    wrong = [*differences(streams), *consumer_differences(there)]
+    found = [Finding("topology", Level.MISSING, line, APPLY) for line in wrong]
+    if not found:
+        found.append(Finding("topology", Level.OK, f"as {VERSION} declares it"))
+    mend = "an operator's own, or another version's: once that version won't come back, `nats consumer rm`"
+    return found + [
+        Finding("topology", Level.NOTE, f"consumer {name} isn't declared", mend) for name in left_over(there)
+    ]
+
+
+async def _mongo(url: str, prefix: str) -> list[Finding]:
+    try:
+        mongo = Mongo(url, "admin")
+    except (PyMongoError, ValueError) as error:
+        return [Finding("mongodb", Level.MISSING, f"{without_password(url)}: {error}", "correct ROTA_MONGO_URL")]
+    try:
+        return [await check_documents(mongo, f"{prefix}_{name}", forms) for name, forms in DATABASES.items()]
+    except PyMongoError as error:
+        problem = f"{without_password(url)}: {error!s:.200}"
+        return [Finding("mongodb", Level.MISSING, problem, "correct ROTA_MONGO_URL: its user must be able to read")]
+    finally:
+        await mongo.close()
+
+
+async def check_documents(mongo: Mongo, database: str, forms: Mapping[str, StoredForm]) -> Finding:
+    unreadable = await unreadable_documents(mongo.client[database], forms, newest=NEWEST)
+    if not unreadable:
+        return Finding(database, Level.OK, f"the newest documents of {', '.join(forms)} can be read")
+    named = "; ".join(f"{each.collection} {each.id}: {each.reason}" for each in unreadable[:NAMED])
+    mend = f"{VERSION} would set them aside: stay with the version that reads them until they are over, or report it"
+    return Finding(database, Level.MISSING, f"{len(unreadable)} documents can't be read: {named}", mend)

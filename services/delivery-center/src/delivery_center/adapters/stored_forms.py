@@ -1,0 +1,6 @@
+"""The forms of documents in the delivery-center's database."""
+
+from delivery_center.adapters.delivery_documents import delivery_of
+from rota_common.stores.stored_forms import StoredForm
+
+STORED_FORMS = {"deliveries": StoredForm(delivery_of)}

@@ -14,7 +14,7 @@ from rota import context, context_files
 from rota.lazy_commands import COMMANDS, load
 from rota.main import main
 
-SERVER_COMMANDS = (["up"], ["demo"], ["nats-config", "--out", "x"], ["feed-clients", "list"])
+SERVER_COMMANDS = (["up"], ["upgrade", "--check"], ["demo"], ["nats-config", "--out", "x"], ["feed-clients", "list"])
 HEAVY = (
     *("rota_common", "trigger_gateway", "scheduler", "executor", "validator", "delivery_center", "learner", "memory"),
     *(

@@ -208,7 +208,11 @@ class Api:
 
     async def service(self) -> str:
         """The name of the service that answers; empty if what answers isn't one."""
-        return str(_object(await self._send("GET", "/health/live")).get("service", ""))
+        return str((await self.live()).get("service", ""))
+
+    async def live(self) -> Json:
+        """What the service that answers says of itself; empty if it isn't one."""
+        return _object(await self._send("GET", "/health/live"))
 
     async def events(self, params: dict[str, str]) -> AsyncIterator[Json]:
         """The team's live events, until the gateway ends the stream. A slow reader receives a DROPPED for lost ones."""

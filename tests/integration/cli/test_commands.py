@@ -5,8 +5,10 @@ import shutil
 import subprocess
 import sys
 from collections import defaultdict
+from typing import Any
 
 import pytest
+from pymongo import MongoClient
 
 from tests.integration.cli.harness import EXAMPLES, Rota, Up
 
@@ -152,6 +154,24 @@ def test_the_doctor_finds_everything_while_rota_runs(rota: Rota) -> None:
     found = {one["part"]: one["level"] for one in rota.json("doctor")}
     assert "missing" not in found.values()
     assert {"gateway", "scheduler", "executor", "validator", "delivery-center", "learner", "memory"} <= set(found)
+
+
+def test_an_upgrade_is_checked_against_streams_and_stored_documents(rota: Rota, running: Up) -> None:
+    found = {one["part"]: one["level"] for one in rota.json("upgrade", "--check")}
+    assert "missing" not in found.values()
+    assert {"trigger-gateway", "topology", "rota_gateway", "rota_scheduler", "rota_executor", "rota_delivery"} <= set(
+        found
+    )
+    client: MongoClient[dict[str, Any]] = MongoClient(running.ready["mongo_url"])
+    with client:
+        robots = client["rota_gateway"]["robots"]
+        robots.insert_one({"_id": "strange", "team": "none", "form": 7})
+        try:
+            checked = rota.run("upgrade", "--check")
+        finally:
+            robots.delete_one({"_id": "strange"})
+    assert checked.returncode == 1
+    assert "robots strange: KeyError" in " ".join(checked.stdout.split())
 
 
 def test_the_example_feed_client_reads_a_delivery(rota: Rota, running: Up) -> None:

@@ -1,11 +1,15 @@
 """The doctor's view of streams and buckets, on a real server."""
 
+from nats.js.api import ConsumerConfig
+
 from rota.findings import Level
 from rota.server.doctor_streams import check_streams
+from rota.server.upgrade_check import check_topology
 from rota_common.bus.stream_usage import waiting_triggers
 from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_contracts.catalog import ROBOT_CHANGED
 from rota_contracts.streams import BUCKETS, STREAMS
-from tests.integration.common.harness import jetstream, publish
+from tests.integration.common.harness import DURABLE, jetstream, publish
 
 
 async def test_the_doctor_says_how_full_each_stream_is_and_what_is_not_as_declared(nats: EmbeddedServer) -> None:
@@ -26,6 +30,25 @@ async def test_the_doctor_says_how_full_each_stream_is_and_what_is_not_as_declar
         full = found["stream EXECUTIONS"]
         assert (full.level, full.found.split(": ")[1]) == (Level.MISSING, "new work is refused")
         assert full.found.startswith("100% of")
+
+
+async def test_an_upgrade_sees_what_the_topology_would_change_and_whose_consumers_it_would_leave(
+    nats: EmbeddedServer,
+) -> None:
+    async with jetstream(nats.url) as js:
+        assert [each.level for each in await check_topology(js)] == [Level.OK]
+        config = (await js.consumer_info("EXECUTIONS", DURABLE)).config
+        await js.add_consumer("EXECUTIONS", config.evolve(max_ack_pending=7))
+        await js.delete_consumer("FACTS", ROBOT_CHANGED.durable("memory"))
+        await js.add_consumer(
+            "FACTS", ConsumerConfig(durable_name="of-a-later-version", filter_subject="rota.v1.a.b.>")
+        )
+        found = {each.found: each.level for each in await check_topology(js)}
+    assert found == {
+        f"consumer EXECUTIONS/{DURABLE} has max_ack_pending 7, and 1000 is declared": Level.MISSING,
+        f"consumer FACTS/{ROBOT_CHANGED.durable('memory')} is missing": Level.MISSING,
+        "consumer FACTS/of-a-later-version isn't declared": Level.NOTE,
+    }
 
 
 async def test_waiting_triggers_are_counted_by_team(nats: EmbeddedServer) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-import httpx
 import nats.errors
 from nats.js import JetStreamContext
 from nats.js.api import ConsumerConfig
@@ -11,7 +10,6 @@ from pymongo.errors import PyMongoError
 from delivery_center.adapters.stored_forms import STORED_FORMS as OF_DELIVERY
 from executor.adapters.stored_forms import STORED_FORMS as OF_EXECUTOR
 from rota.client import Api
-from rota.connection_errors import connection_problem
 from rota.context import Context
 from rota.errors import CliError
 from rota.findings import TIMEOUT_S, Finding, Level
@@ -81,13 +79,13 @@ async def _gateway(given: Context) -> Finding:
 
 async def _service(url: str) -> Finding:
     try:
-        async with httpx.AsyncClient(timeout=TIMEOUT_S) as http:
-            answer = (await http.get(f"{url.rstrip('/')}/health/live")).raise_for_status().json()
-        return version_finding(str(answer["service"]), str(answer.get("version", "")))
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        return Finding(url, Level.MISSING, connection_problem(url, error), "correct --service, or start it")
-    except (ValueError, KeyError, TypeError):
+        async with Api(url, "-", key="") as api:
+            report = await api.live()
+    except CliError as error:
+        return Finding(url, Level.MISSING, error.what, "correct --service, or start it")
+    if "service" not in report:
         return Finding(url, Level.MISSING, "what answers is not a service of Rota", "correct --service")
+    return version_finding(str(report["service"]), str(report.get("version", "")))
 
 
 async def _nats(given: Context) -> list[Finding]:

@@ -26,12 +26,16 @@ GATEWAY = "trigger-gateway"
 ADMIN_KEY = "admin-of-the-upgrade"
 ADMIN = {"authorization": f"Bearer {ADMIN_KEY}"}
 CONTRACT_ERRORS = {
-    "rota_messages_total": {"unreadable", "buried"},
-    "rota_questions_total": {"unreadable", "invalid"},
+    "rota_messages_total": {"unreadable"},
+    "rota_questions_total": {"permanent"},
     "rota_unreadable_documents_total": None,
     "rota_dead_letters_total": None,
 }
 """Metrics, and the outcomes that are errors; None: every count is."""
+
+
+IN_LOGS = ("permissions violation", "unknown field")
+"""What NATS refuses, and a question that an older version refuses."""
 
 
 def name_of(service: str, build: Build) -> str:
@@ -135,4 +139,4 @@ class Fleet:
                 if sample.value and (wrong is None or sample.labels.get("outcome") in wrong):
                     found.append(f"{name}: {sample.name}{sample.labels} {sample.value:.0f}")
         log = self._processes.log(name).lower()
-        return [*found, *([f"{name}: its log has a permissions violation"] if "permissions violation" in log else [])]
+        return [*found, *(f"{name}: its log has {text!r}" for text in IN_LOGS if text in log)]

@@ -36,14 +36,15 @@ async def test_an_upgrade_sees_what_the_topology_would_change_and_whose_consumer
     nats: EmbeddedServer,
 ) -> None:
     async with jetstream(nats.url) as js:
-        assert [each.level for each in await check_topology(js)] == [Level.OK]
+        before = await check_topology(js)  # the test server's own witness is a consumer that isn't declared, too
+        assert Level.MISSING not in {each.level for each in before}
         config = (await js.consumer_info("EXECUTIONS", DURABLE)).config
         await js.add_consumer("EXECUTIONS", config.evolve(max_ack_pending=7))
         await js.delete_consumer("FACTS", ROBOT_CHANGED.durable("memory"))
         await js.add_consumer(
             "FACTS", ConsumerConfig(durable_name="of-a-later-version", filter_subject="rota.v1.a.b.>")
         )
-        found = {each.found: each.level for each in await check_topology(js)}
+        found = {each.found: each.level for each in await check_topology(js) if each not in before}
     assert found == {
         f"consumer EXECUTIONS/{DURABLE} has max_ack_pending 7, and 1000 is declared": Level.MISSING,
         f"consumer FACTS/{ROBOT_CHANGED.durable('memory')} is missing": Level.MISSING,

@@ -48,8 +48,9 @@ class Fleet:
     def __init__(
         self, folder: Path, *, server: EmbeddedServer, mongo_url: str, old: Path, settings: Mapping[str, str]
     ) -> None:
-        self._server, self._keys, self._old = server, Folder(folder / "nats"), old
-        self._folder, self.errors = folder, list[str]()
+        self._server, self._keys = server, Folder(folder / "nats")
+        self._old = old
+        self.errors: list[str] = []
         self.gateways: list[str] = []
         """The addresses that a load balancer would send to."""
         own = {

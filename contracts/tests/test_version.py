@@ -1,4 +1,4 @@
-"""Which versions may run side by side."""
+"""Side by side: the versions that may run so."""
 
 import pytest
 

@@ -46,7 +46,7 @@ def test_what_all_executors_can_take_counts_up_to_the_pool(capacity: Capacity) -
         capacity.update(report(room, executor))
         seen.append(capacity.slots())
     assert seen == [3, 7, 10, 8]
-    assert REGISTRY.get_sample_value("rota_capacity") == 8
+    assert REGISTRY.get_sample_value("rota_capacity_executions") == 8
 
 
 def test_an_executor_that_stops_or_falls_silent_counts_no_more(capacity: Capacity, time: Time) -> None:

@@ -16,6 +16,7 @@ from rota_contracts.messages.executor_capacity import REPORT_S
 
 NAME = "executor"
 REMOVE_EVERY_S, STRAYS_EVERY_S = 60.0, 3600.0
+MEASURE_CEILINGS_S = 30.0
 CEILINGS_S = 5.0
 """How often to look for room for runs that wait at a ceiling, and for a changed file of them."""
 
@@ -40,6 +41,7 @@ def build(
     service.every(STRAYS_EVERY_S, use.remove.strays, name="strays")
     service.every(REPORT_S, use.heartbeat, name="heartbeat")
     service.every(CEILINGS_S, use.continue_below_ceilings, name="ceilings")
+    service.every(MEASURE_CEILINGS_S, use.measure_ceilings, name="measure ceilings")
     if use.export_spans.on:
         service.every(WAIT_S, use.export_runs, name="traces")
         service.every(WAIT_S, use.export_spans, name="spans")

@@ -43,6 +43,7 @@ from executor.runs.sweeper import Sweeper
 from executor.runs.worker import RunWorker, Timeouts
 from executor.settings import Settings
 from executor.spending.continue_below_ceilings import ContinueBelowCeilings
+from executor.spending.measure_ceilings import MeasureCeilings
 from executor.spending.metered_model import Meter
 from executor.spending.observe_calls import ObserveCalls
 from executor.spending.read_spending import ReadSpending
@@ -108,6 +109,7 @@ class UseCases:
     list_models: ListModels
     check_connector: CheckConnector
     continue_below_ceilings: ContinueBelowCeilings
+    measure_ceilings: MeasureCeilings
 
     @classmethod
     def over(
@@ -124,12 +126,13 @@ class UseCases:
             definitions=adapters.definitions,
         )
         views.agents.check_means(views.connectors.ids, adapters.servers)
+        observe = ObserveCalls(publish=publish, clock=clock)
         meter = Meter(
             budget=adapters.budget,
             prices=adapters.prices,
             ceilings=TeamCeilings(settings.ceilings_file),
             find_robot=adapters.robots.known,
-            observe=ObserveCalls(publish=publish, clock=clock),
+            observe=observe,
         )
         models = Models(
             views=views,
@@ -254,6 +257,7 @@ class UseCases:
             list_models=ListModels(views=views),
             check_connector=CheckConnector(models=models),
             continue_below_ceilings=ContinueBelowCeilings(runs=runs, meter=meter, send=send, clock=clock),
+            measure_ceilings=MeasureCeilings(meter=meter, teams=lambda: observe.teams),
         )
 
 

@@ -7,6 +7,7 @@ from rota_common.stores.mongo import OUTAGES
 from rota_contracts.catalog import EXECUTOR_REPORTED
 from scheduler.adapters.real import real
 from scheduler.clocks.sync_clocks import SYNC_S
+from scheduler.dispatching.measure_queue import MEASURE_S
 from scheduler.dispatching.report_backlog import REPORT_S
 from scheduler.handlers import build_handlers
 from scheduler.ports import Adapters
@@ -25,6 +26,7 @@ def build(settings: Settings, *, runtime: Runtime | None = None, adapters: Adapt
     service.every(settings.tick_every, use.tick, name="tick")
     service.every(SYNC_S, use.sync_clocks, name="sync clocks")
     service.every(REPORT_S, use.report_backlog, name="report backlog")
+    service.every(MEASURE_S, use.measure_queue, name="measure the queue")
     service.every(0, use.robots.follow, name="robots")
     service.follow([EXECUTOR_REPORTED], use.capacity.update, name="capacity")
     return plain_app(service, settings)

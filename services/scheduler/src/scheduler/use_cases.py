@@ -14,9 +14,11 @@ from scheduler.clocks.tick import Tick
 from scheduler.dispatching.capacity import Capacity
 from scheduler.dispatching.dispatch_signals import DispatchSignals
 from scheduler.dispatching.dispatcher import Dispatcher, Timeouts
+from scheduler.dispatching.measure_queue import MeasureQueue
 from scheduler.dispatching.reconcile_slots import ReconcileSlots
 from scheduler.dispatching.report_backlog import BacklogLimits, ReportBacklog
 from scheduler.dispatching.run_end_effects import RunEndEffects
+from scheduler.domain.queue import QueueState
 from scheduler.event_publisher import EventPublisher
 from scheduler.plans.change_plans import ChangePlans
 from scheduler.plans.start_plans import StartPlans
@@ -51,6 +53,7 @@ class UseCases:
     remove_robot: RemoveRobot
     remove_team: RemoveTeam
     reject_buried: RejectBuried
+    measure_queue: MeasureQueue
     report_backlog: ReportBacklog
 
     @classmethod
@@ -95,6 +98,10 @@ class UseCases:
             owner=f"{service.name}-{uuid4().hex[:8]}",
             clock=clock,
         )
+
+        def queue_state() -> QueueState | None:
+            return dispatcher.queue_state if signals.has_lease.is_set() else None
+
         return cls(
             signals=signals,
             robots=robots,
@@ -122,8 +129,9 @@ class UseCases:
             remove_robot=RemoveRobot(dispatcher=dispatcher, change_plans=change_plans),
             remove_team=RemoveTeam(dispatcher=dispatcher, documents=adapters.team_documents),
             reject_buried=RejectBuried(queue=adapters.queue, publisher=publisher, clock=clock),
+            measure_queue=MeasureQueue(queue_state=queue_state, slots=capacity.slots, robots=robots, clock=clock),
             report_backlog=ReportBacklog(
-                queue_state=lambda: dispatcher.queue_state if signals.has_lease.is_set() else None,
+                queue_state=queue_state,
                 limits=BacklogLimits(settings.backlog_per_robot, settings.backlog_per_team),
                 publish=service.publish,
                 clock=clock,

@@ -90,6 +90,7 @@ class Handling:
 
     def __post_init__(self) -> None:
         self._log = logger(service=self.service, channel=self.handler.channel.name)
+        metrics.DEAD_LETTERS.labels(self.service, self.handler.channel.name)  # 0 first: a rate needs where it began
 
     async def __call__(self, message: Msg, config: Consumer) -> None:
         """Handle one message, and log its outcome in one line."""
@@ -108,7 +109,8 @@ class Handling:
         seconds = perf_counter() - started
         channel = self.handler.channel.name
         metrics.MESSAGES.labels(self.service, channel, outcome).inc()
-        metrics.HANDLING_SECONDS.labels(self.service, channel).observe(seconds)
+        exemplar = metrics.exemplar(facts.get("trace_id", ""))
+        metrics.HANDLING_SECONDS.labels(self.service, channel).observe(seconds, exemplar)
         log = self._log.info if outcome == "done" else self._log.warning
         if outcome == UNREADABLE and facts["deliveries"] > 1:  # it was logged, and comes again all day
             log = self._log.debug

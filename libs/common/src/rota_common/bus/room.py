@@ -104,6 +104,7 @@ class BusRoom:
         for usage in found.values():
             metrics.STREAM_BYTES.labels(usage.stream).set(usage.used)
             metrics.STREAM_MAX_BYTES.labels(usage.stream).set(usage.max_bytes)
+            metrics.STREAM_MESSAGES.labels(usage.stream).set(usage.messages)
         full = [usage for usage in found.values() if usage.nearly_full]
         self.refusal = ", ".join(f"{usage.part} holds {usage}" for usage in full if usage.needed)
         self.degraded.clear()

@@ -219,6 +219,9 @@ class Service:
             checks |= {f"consumer {worker.config.durable}": self._consumer_probe(worker) for worker in self._workers}
         results = await asyncio.gather(*(_failure(check) for check in checks.values()))
         failed = {name: failure for name, failure in zip(checks, results, strict=True) if failure}
+        for name in self._probes:
+            metrics.DEPENDENCY_UP.labels(self.name, name).set(name not in failed)
+        metrics.DEPENDENCY_UP.labels(self.name, "nats").set(self.bus.connected)
         found |= {name: failure.kind for name, failure in failed.items()}
         if failed != self._failed and failed:
             self._log.warning("not ready", **{f"part {name}": failure.text for name, failure in failed.items()})

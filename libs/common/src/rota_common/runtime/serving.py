@@ -1,5 +1,6 @@
 """The HTTP side of a service (`/health/live`, `/health/ready`, `/metrics`), and its process."""
 
+import asyncio
 import gc
 import signal
 import socket
@@ -11,7 +12,6 @@ from time import monotonic
 from types import FrameType
 
 import uvicorn
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -19,6 +19,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from rota_common.runtime import embedded_http, logs
+from rota_common.runtime.exposition import measure_loop_lag, metrics_page
 from rota_common.runtime.service import Service
 from rota_common.runtime.settings import ServiceSettings
 from rota_contracts.version import VERSION
@@ -54,8 +55,8 @@ def health_routes(service: Service) -> list[Route]:
             body["degraded"] = service.degraded
         return JSONResponse(body, status_code=503 if problems else 200)
 
-    async def metrics(_: Request) -> Response:
-        return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+    async def metrics(request: Request) -> Response:
+        return await metrics_page(service, request)
 
     return [Route("/health/live", live), Route("/health/ready", ready), Route("/metrics", metrics)]
 
@@ -74,9 +75,11 @@ def lifespan(
                 routes = Starlette(routes=health_routes(service))
                 await ends.enter_async_context(embedded_http.serve(routes, listener, lifespan="off"))
             await service.start()
+            lag = asyncio.create_task(measure_loop_lag())
             try:
                 yield
             finally:
+                lag.cancel()
                 await service.stop(stop_timeout)
                 logs.flush()
 

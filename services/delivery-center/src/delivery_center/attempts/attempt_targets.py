@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import Any
 
 from delivery_center.attempts.concurrency_limits import ConcurrencyLimits
+from delivery_center.attempts.measure_attempt import measure_attempt
 from delivery_center.attempts.paused_executions import PausedExecutions
 from delivery_center.attempts.resolve_attachments import resolve_attachments
 from delivery_center.domain.circuit_breaker import Blocked
@@ -134,6 +135,8 @@ class AttemptTargets:
         latency_ms = round((perf_counter() - started) * 1000)
         attempted = record(target, outcome, at=at, latency_ms=latency_ms, now=self.clock(), policy=self.policy)
         _log(delivery, attempted)
+        if delivery.mode is ExecutorMode.STANDARD:
+            measure_attempt(delivery, attempted)
         if self.export is not None:
             self.export([span_of(delivery, attempted)])
         return attempted, outcome

@@ -20,6 +20,7 @@ from delivery_center.ports import FailingTargets, TargetEvents
 from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_common.runtime.logs import logger
+from rota_common.runtime.metrics import TARGETS_BLOCKED
 
 REFRESH_S = 2.0
 """Between two reads of what the other replicas have stored."""
@@ -104,6 +105,8 @@ class CircuitBreakers:
         known = {target.target_id: target for target in await self.store.all()}
         self.close(before.target_id for before in self._known.values() if _is_open_again(before, known))
         self._known = known
+        TARGETS_BLOCKED.labels("disabled").set(sum(target.disabled_at is not None for target in known.values()))
+        TARGETS_BLOCKED.labels("open").set(sum(each.open_until is not None for each in self._circuits.values()))
         for target in known.values():
             succeeded = self._succeeded.get(target.target_id)
             if succeeded is not None and target.last_at is not None and target.last_at <= succeeded:

@@ -43,6 +43,11 @@ class Limit:
     money: int | None = None
     tokens: int | None = None
 
+    @property
+    def scope(self) -> str:
+        """run, robot or team."""
+        return self.key.partition(":")[0]
+
     def words(self) -> str:
         most = [f"{self.money / BILLION:g} {self.currency}"] if self.money is not None else []
         most += [f"{self.tokens} tokens"] if self.tokens is not None else []

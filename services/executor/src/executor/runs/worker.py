@@ -29,6 +29,7 @@ from executor.domain.tasks import asked_calls
 from executor.ports import Fenced, Runs
 from executor.publish import EventPublisher
 from executor.runs.active_runs import ActiveRuns, StepCancelled
+from executor.runs.measure_start import measure_start
 from executor.runs.orphans import drop_orphan
 from executor.runs.released_runs import ReleasedRuns
 from executor.steps.hooked_steps import RunStep
@@ -92,6 +93,7 @@ class RunWorker:
                     await self.publisher.started(stored)
                     await self.resume(run.id)
                 return False
+            measure_start(run)
             async with self._renewed(run.id, epoch):
                 outcome = await first
         finally:

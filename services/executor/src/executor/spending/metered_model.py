@@ -17,6 +17,7 @@ from executor.spending.budget_port import Amount, AtCeiling, Budget, Prices
 from executor.spending.most_tokens import bounded, most_in
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime.logs import logger
+from rota_common.runtime.metrics import CEILING_REFUSALS
 from rota_contracts.messages.spend import CallOutcome
 from rota_contracts.messages.usage import ModelCall
 from rota_contracts.robots.robot import Robot
@@ -115,6 +116,7 @@ class MeteredModel:
             await self._settle(limits[:number], need, Amount(), reservation)
             if full.open:
                 raise Transient(f"{limit.words()} is held by other calls of models that are under way")
+            CEILING_REFUSALS.labels(limit.scope).inc()
             raise AtCeiling(_no_room(limit, need), need)
 
     async def _settle(self, limits: Sequence[Limit], need: Need, taken: Amount, reservation: str) -> None:

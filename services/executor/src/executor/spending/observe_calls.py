@@ -6,7 +6,7 @@ from executor.domain.spending import Payer
 from executor.model_port import Prompt
 from rota_common.bus.publishing import Publish
 from rota_common.clock import Clock
-from rota_common.runtime.metrics import MODEL_CALLS, MODEL_COST, MODEL_TOKENS
+from rota_common.runtime.metrics import MODEL_CALLS, MODEL_COST, MODEL_SECONDS, MODEL_TOKENS
 from rota_contracts import catalog
 from rota_contracts.messages.spend import CallOutcome, ModelCalledV1
 from rota_contracts.messages.usage import ModelCall
@@ -20,6 +20,11 @@ class ObserveCalls:
     publish: Publish
     clock: Clock
     _named: set[tuple[str, str]] = field(init=False, default_factory=set)
+
+    @property
+    def teams(self) -> set[str]:
+        """Those whose calls metrics name."""
+        return {team for team, _ in self._named if team != OTHERS}
 
     async def __call__(self, payer: Payer, prompt: Prompt, outcome: CallOutcome, call: ModelCall) -> None:
         self._count(payer.team, outcome, call)
@@ -46,6 +51,7 @@ class ObserveCalls:
             pair = (OTHERS, OTHERS)
         self._named.add(pair)
         MODEL_CALLS.labels(*pair, outcome).inc()
+        MODEL_SECONDS.labels(pair[1]).observe(call.seconds)
         if call.usage is not None:
             MODEL_TOKENS.labels(*pair, "in").inc(call.usage.tokens_in)
             MODEL_TOKENS.labels(*pair, "out").inc(call.usage.tokens_out)

@@ -12,10 +12,14 @@ from time import monotonic
 from rota_common.bus.room import BusRoom
 from rota_common.clock import Clock
 from rota_common.runtime.metrics import CLOCK_LATENESS, MISSED_RUNS, TICK_SECONDS
+from rota_contracts.messages.trigger import MissReason
 from scheduler.domain.clock_state import ClockState
 from scheduler.domain.clocks import decide, reads_for, wait
 from scheduler.event_publisher import EventPublisher
 from scheduler.ports import Clocks, Queue
+
+for _reason in MissReason:
+    MISSED_RUNS.labels(_reason.value)  # 0 first: a rate needs where it began
 
 AT_ONCE = 1000
 """Clocks that are checked in one step."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import monotonic
 
-from rota_common.runtime.metrics import CAPACITY
+from rota_common.runtime.metrics import CAPACITY, EXECUTORS
 from rota_contracts.envelope import Event
 from rota_contracts.messages.executor_capacity import ALIVE_S, ExecutorReportedV1
 
@@ -28,6 +28,7 @@ class Capacity:
         self._alive = {name: (room, at) for name, (room, at) in self._alive.items() if at > since}
         slots = min(self.pool, sum(room for room, _ in self._alive.values()))
         CAPACITY.set(slots)
+        EXECUTORS.set(sum(room > 0 for room, _ in self._alive.values()))
         return slots
 
     def update(self, event: Event[ExecutorReportedV1]) -> None:

@@ -11,7 +11,6 @@ from nats.errors import MaxPayloadError
 from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_common.runtime.logs import logger
-from rota_common.runtime.metrics import QUEUE
 from rota_contracts.messages.execution import ExecutionFinishedV1
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.messages.trigger import TriggerReceivedV1
@@ -246,8 +245,6 @@ class Dispatcher:
         if batch:
             await self.queue.write(batch, owner=self.owner, epoch=self._epoch)
         self._queue_state = queue_state
-        for name, entries in queue_state.by_state().items():
-            QUEUE.labels(name).set(len(entries))
         cancelled = [each.execution_id for each in batch.cancelled]
         changed = [*batch.admitted, *cancelled]
         older = await self.queue.stored(changed) if changed else {}

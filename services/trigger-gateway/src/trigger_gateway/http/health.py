@@ -6,11 +6,11 @@ Everything is on the internal port (`ROTA_INTERNAL_PORT`) without a key.
 
 import asyncio
 
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from rota_common.runtime.exposition import metrics_page
 from rota_common.runtime.service import Service
 from rota_common.stores.mongo import OUTAGES
 from rota_contracts.version import VERSION
@@ -52,7 +52,7 @@ def public_health(service: Service) -> list[Route]:
 
     async def metrics(request: Request) -> Response:
         await admin_only(request)
-        return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+        return await metrics_page(service, request)
 
     return [Route("/health/live", live), Route("/health/ready", ready), Route("/metrics", metrics)]
 

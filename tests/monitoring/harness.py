@@ -1,4 +1,4 @@
-"""What services measure, and what the files of `deploy/monitoring` ask of it."""
+"""Metrics as services register them, and the files of `deploy/monitoring`, read."""
 
 import re
 import shutil
@@ -94,6 +94,6 @@ def promtool(*arguments: str | Path) -> str:
     found = shutil.which("promtool")
     if found is None:
         pytest.skip("promtool is missing: it is in Debian's package prometheus")
-    ended = subprocess.run([found, *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run([found, *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return ended.stdout

@@ -22,6 +22,9 @@ from rota_contracts.messages.spend import CallOutcome
 from rota_contracts.messages.usage import ModelCall
 from rota_contracts.robots.robot import Robot
 
+for _scope in ("run", "robot", "team"):
+    CEILING_REFUSALS.labels(_scope)  # 0 first: a rate needs where it began
+
 SLACK_S = 60
 """A call that has ended later than its timeout allows has died."""
 

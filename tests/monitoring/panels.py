@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Panel:
-    """`queries`: legend → PromQL. `unit` is Grafana's. `limit`: it is red from there on. `now`: one figure, no graph."""
+    """`queries`: legend → PromQL. `unit` is Grafana's. `limit`: red from there on. `now`: one figure, no graph."""
 
     title: str
     description: str

@@ -9,14 +9,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rota_common.runtime.metrics import LOOP_LAG
-from rota_common.runtime.service import Service
+from rota_common.runtime.readiness import RUNNING, Running
 
 LAG_EVERY_S = 0.5
 
 
-async def metrics_page(service: Service, request: Request) -> Response:
-    """Whether the service is ready is looked at now: a scrape may be the only one to ask."""
-    await service.problems()
+async def metrics_page(service: Running, request: Request) -> Response:
+    """Whether the services of this process are ready is looked at now: a scrape may be the only one to ask."""
+    await asyncio.gather(*(each.problems() for each in {service, *RUNNING}), return_exceptions=True)
     encode, content_type = choose_encoder(request.headers.get("accept", ""))
     return Response(encode(REGISTRY), media_type=content_type)
 

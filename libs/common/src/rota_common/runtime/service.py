@@ -19,7 +19,7 @@ from rota_common.bus.router import Router
 from rota_common.bus.rpc import Ask, respond
 from rota_common.clock import Clock, now
 from rota_common.retries import backoff
-from rota_common.runtime import metrics
+from rota_common.runtime import readiness
 from rota_common.runtime.logs import logger
 from rota_common.runtime.settings import ServiceSettings
 from rota_common.runtime.supervised_loop import SupervisedLoop
@@ -187,10 +187,12 @@ class Service:
     async def start(self) -> None:
         """Return at once; `started` is set when the service has all it needs. It waits for its servers for ever."""
         metrics.BUILD_INFO.labels(self.name, VERSION).set(1)
+        readiness.RUNNING.add(self)
         self._tasks.append(asyncio.create_task(self._run(), name=f"{self.name}: start"))
 
     async def stop(self, timeout: float = 25.0) -> None:
         """Take nothing new, finish what runs (`timeout` seconds at most), close the connections."""
+        readiness.RUNNING.discard(self)
         await asyncio.gather(*(worker.stop(timeout) for worker in self._workers))
         tasks, self._tasks = self._tasks, []
         pullers = [task for task in tasks if task.get_name().startswith("pull")]
@@ -201,7 +203,7 @@ class Service:
                 await hook()
         await self.publish.stop()
         await self.bus.stop()
-        metrics.READY.labels(self.name).set(0)
+        readiness.show(self.name, ready=False)
 
     async def problems(self) -> dict[str, str]:
         """What keeps the service from being ready: part → kind of failure. Empty when it is ready.
@@ -219,14 +221,12 @@ class Service:
             checks |= {f"consumer {worker.config.durable}": self._consumer_probe(worker) for worker in self._workers}
         results = await asyncio.gather(*(_failure(check) for check in checks.values()))
         failed = {name: failure for name, failure in zip(checks, results, strict=True) if failure}
-        for name in self._probes:
-            metrics.DEPENDENCY_UP.labels(self.name, name).set(name not in failed)
-        metrics.DEPENDENCY_UP.labels(self.name, "nats").set(self.bus.connected)
         found |= {name: failure.kind for name, failure in failed.items()}
         if failed != self._failed and failed:
             self._log.warning("not ready", **{f"part {name}": failure.text for name, failure in failed.items()})
         self._failed = failed
-        metrics.READY.labels(self.name).set(not found)
+        servers = {"nats": self.bus.connected} | {name: name not in failed for name in self._probes}
+        readiness.show(self.name, ready=not found, dependencies=servers)
         return found
 
     def _consumer_probe(self, worker: Worker) -> Hook:

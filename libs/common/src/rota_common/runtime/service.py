@@ -192,7 +192,6 @@ class Service:
 
     async def stop(self, timeout: float = 25.0) -> None:
         """Take nothing new, finish what runs (`timeout` seconds at most), close the connections."""
-        readiness.RUNNING.discard(self)
         await asyncio.gather(*(worker.stop(timeout) for worker in self._workers))
         tasks, self._tasks = self._tasks, []
         pullers = [task for task in tasks if task.get_name().startswith("pull")]
@@ -203,7 +202,7 @@ class Service:
                 await hook()
         await self.publish.stop()
         await self.bus.stop()
-        readiness.show(self.name, ready=False)
+        readiness.stopped(self)
 
     async def problems(self) -> dict[str, str]:
         """What keeps the service from being ready: part → kind of failure. Empty when it is ready.
@@ -225,8 +224,7 @@ class Service:
         if failed != self._failed and failed:
             self._log.warning("not ready", **{f"part {name}": failure.text for name, failure in failed.items()})
         self._failed = failed
-        servers = {"nats": self.bus.connected} | {name: name not in failed for name in self._probes}
-        readiness.show(self.name, ready=not found, dependencies=servers)
+        readiness.show(self.name, found, dependencies=("nats", *self._probes))
         return found
 
     def _consumer_probe(self, worker: Worker) -> Hook:

@@ -28,7 +28,7 @@ def shown(name: str, **labels: str) -> float | None:
     return REGISTRY.get_sample_value(name, labels)
 
 
-async def test_the_oldest_is_told_apart_by_what_it_waits_for_and_a_standby_says_none() -> None:
+async def test_the_oldest_is_shown_by_what_it_waits_for_and_a_standby_says_none() -> None:
     waiting = [
         one("new", member="free", minutes=1),
         one("old", member="free", minutes=7),

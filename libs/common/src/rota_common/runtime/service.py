@@ -19,7 +19,7 @@ from rota_common.bus.router import Router
 from rota_common.bus.rpc import Ask, respond
 from rota_common.clock import Clock, now
 from rota_common.retries import backoff
-from rota_common.runtime import readiness
+from rota_common.runtime import metrics, readiness
 from rota_common.runtime.logs import logger
 from rota_common.runtime.settings import ServiceSettings
 from rota_common.runtime.supervised_loop import SupervisedLoop

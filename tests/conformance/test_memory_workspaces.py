@@ -1,7 +1,7 @@
-"""Workspaces of robots: the fake and MongoDB keep the same promises."""
+"""Workspaces of robots and of people: the fake and MongoDB keep the same promises."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from datetime import UTC, datetime
 
 import pytest
@@ -10,11 +10,16 @@ from memory.adapters.in_memory_workspaces import InMemoryWorkspaces
 from memory.adapters.mongo_workspaces import MongoWorkspaces
 from memory.domain import Owner
 from memory.ports import Workspaces
-from memory.workspace import Decide, File, Refused, Usage
+from memory.workspace import Decide, File, Refused, Seed, Usage
 from rota_common.stores.mongo import Mongo
 from rota_contracts.messages.workspace import FileRefusal
 
 ROBOT, TEAMMATE, STRANGER = Owner("acme", "writer"), Owner("acme", "reader"), Owner("globex", "writer")
+ANN, ANNS_OTHER, BEN = (
+    Owner("acme", "ann", "experts.writer"),
+    Owner("acme", "ann", "experts.reader"),
+    Owner("acme", "ben", "experts.writer"),
+)
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 
@@ -99,3 +104,59 @@ async def test_the_files_of_a_deleted_robot_go_but_not_those_of_its_successor(wo
     seen = list[Usage]()
     await workspaces.write(TEAMMATE, "old", to(file("old", "1", revision=2), seen))
     assert seen == [Usage(files=1, bytes=1, team_bytes=3)]
+
+
+def first(**contents: str) -> Seed:
+    def decide(there: Collection[str], usage: Usage) -> list[File]:
+        return [file(path, content) for path, content in contents.items() if path not in there]
+
+    return decide
+
+
+async def seeded(workspaces: Workspaces, owner: Owner, **contents: str) -> dict[str, str]:
+    return {one.path: one.content for one in await workspaces.seed(owner, first(**contents))}
+
+
+async def test_a_persons_files_begin_once_and_nothing_comes_back(workspaces: Workspaces) -> None:  # EX-83
+    await workspaces.write(ANN, "USER", to(file("USER", "hers")))
+    at_once = await asyncio.gather(*(seeded(workspaces, ANN, USER="theirs", SOUL=str(each)) for each in range(5)))
+    assert len({tuple(each.items()) for each in at_once}) == 1, "one of them has written"
+    assert at_once[0]["USER"] == "hers"
+    await workspaces.remove(ANN, "SOUL", lambda _: None)
+    assert await seeded(workspaces, ANN, SOUL="again") == {"USER": "hers"}
+    assert await seeded(workspaces, ANNS_OTHER, SOUL="a") == {"SOUL": "a"}, "each agent's files are their own"
+    assert await seeded(workspaces, BEN) == {}
+    assert await seeded(workspaces, BEN, SOUL="later") == {}
+
+
+async def test_a_refused_beginning_comes_again(workspaces: Workspaces) -> None:
+    def refuse(*_: object) -> list[File]:
+        raise Refused(FileRefusal.FULL, "full")
+
+    with pytest.raises(Refused):
+        await workspaces.seed(ANN, refuse)
+    assert await seeded(workspaces, ANN, SOUL="a") == {"SOUL": "a"}
+
+
+async def test_a_persons_files_for_all_agents_are_counted_together(workspaces: Workspaces) -> None:
+    for owner, content in ((ANN, "1"), (ANNS_OTHER, "12"), (BEN, "123"), (ROBOT, "1234"), (Owner("acme", "ann"), "5")):
+        await workspaces.write(owner, "a", to(file("a", content)))
+    seen = list[Usage]()
+    await workspaces.write(ANN, "b", to(file("b", ""), seen))
+    assert seen == [Usage(files=2, bytes=3, team_bytes=11)]
+
+
+async def test_files_end_with_their_person_or_their_agent_and_may_begin_anew(workspaces: Workspaces) -> None:  # EX-82
+    namesakes = (Owner("acme", "ann_a", ANN.agent), Owner("acme", "ann", "experts"), Owner("globex", "ann", ANN.agent))
+    for owner in (ANN, ANNS_OTHER, BEN, *namesakes, Owner("acme", "ann")):
+        await workspaces.write(owner, "a", to(file("a", "1")))
+    await seeded(workspaces, ANN)
+    assert await workspaces.forget_agents("acme", [ANN.agent]) == 3
+    assert await seeded(workspaces, ANN, SOUL="new") == {"SOUL": "new"}
+    assert await workspaces.forget_person("acme", "ann") == 3
+    left = [owner for owner in (ANN, ANNS_OTHER, BEN, *namesakes) if await workspaces.list(owner)]
+    assert left == [namesakes[2]]
+    assert await workspaces.list(Owner("acme", "ann")), "a robot's files aren't a person's"
+    seen = list[Usage]()
+    await workspaces.write(BEN, "a", to(file("a", "1"), seen))
+    assert seen == [Usage(files=0, bytes=0, team_bytes=1)]

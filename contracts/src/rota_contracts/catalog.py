@@ -230,6 +230,8 @@ WRITE_FILE      = question("write_file",      workspace.WriteFile,      workspac
 READ_FILE       = question("read_file",       workspace.ReadFile,       workspace.FileReply,          to="memory",    asked_by="executor trigger-gateway")
 LIST_FILES      = question("list_files",      workspace.ListFiles,      workspace.FileList,           to="memory",    asked_by="executor trigger-gateway")
 DELETE_FILE     = question("delete_file",     workspace.DeleteFile,     workspace.FileReply,          to="memory",    asked_by="executor trigger-gateway")
+SEED_FILES      = question("seed_files",      workspace.SeedFiles,      workspace.SeededFiles,        to="memory",    asked_by="executor")
+FORGET_FILES    = question("forget_files",    workspace.ForgetFiles,    workspace.ForgottenFiles,     to="memory",    asked_by="trigger-gateway", timeout=15)
 # fmt: on
 
 

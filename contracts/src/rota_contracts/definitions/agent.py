@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S, Service
-from rota_contracts.messages.provider import Capability, ConnectorOptions, Mode
+from rota_contracts.messages.provider import Capability, ConnectorOptions, Context, Mode
 from rota_contracts.model import Part
 from rota_contracts.robots.autonomy import Autonomy
 from rota_contracts.robots.hooks import HookProcess
@@ -47,11 +47,13 @@ class AgentHooks(Part):
 
 class AgentDefinition(Part):
     """Each description says what is expected, for the message of what isn't so. `connector`: without one, the default.
-    `tools`: of all tools, these. `timeout`: of one answer."""
+    `tools`: of all tools, these. `timeout`: of one answer. `context`: `predefined` files, with each person's own USER.md;
+    or `open`, with files of each person's own."""
 
     name: Text = Field(default="", description="a text: what people see in place of its id")
     description: Text = Field(default="", description="a text: what it is good at, in a line")
     type: Literal["assistant"] = Field(default="assistant", description="assistant")
+    context: Context = Field(default="predefined", description="one of predefined, open")
     prompt: str = Field(
         min_length=1, max_length=PROMPT_LIMIT, description="a text: its system prompt, with $placeholders"
     )

@@ -36,6 +36,7 @@ class CallAgent(Part):
     locale: str | None = None
     route: str | None = Field(default=None, description="where the caller is: a page or a path of its own")
     chat_id: str | None = Field(default=None, description="the conversation that it belongs to")
+    user_id: Name | None = Field(default=None, description="the person who calls, if the caller is known as one")
     streamed: bool = Field(default=False, description="pieces of the answer are published while it is written")
     form: dict[str, Json] | None = Field(default=None, description="the answer's, as a JSON Schema, if it has one")
     callers: list[str] = Field(

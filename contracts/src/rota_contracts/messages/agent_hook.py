@@ -64,6 +64,7 @@ class AgentHookCall(Part):
     step_id: str
     team_id: Name
     member_id: Name
+    user_id: str = Field(default="", description="the person who calls, if the caller is known as one")
     agent_id: str
     execution_id: str = Field(default="", description="empty for a call without a robot's run")
     phase: str = Field(default="", description="of the run")

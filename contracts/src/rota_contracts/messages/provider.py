@@ -1,6 +1,7 @@
 """Connectors and agents as a team sees them: which it may use, and what each can."""
 
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import Field
 
@@ -113,6 +114,10 @@ class TryConnectorReply(Part):
     problem: str = ""
 
 
+Context = Literal["predefined", "open"]
+"""Whose files of context an agent has in a call: its own, or those of the person who calls."""
+
+
 class Mode(StrEnum):
     """How people meet an agent."""
 
@@ -138,6 +143,7 @@ class AgentCard(Part):
     connector_options: ConnectorOptions = ConnectorOptions()
     modes: list[Mode] = []
     default_mode: Mode | None = None
+    context: Context = "predefined"
     tags: list[str] = []
     public: bool = False
     mentionable: bool = False

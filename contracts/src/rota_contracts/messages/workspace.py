@@ -1,10 +1,11 @@
-"""Workspaces: the text files of a robot, by path, which it keeps from run to run and people may read and change."""
+"""Workspaces: the text files of a robot, by path, which it keeps from run to run and people may read and change; and
+those that a person has with an agent, which stand in that person's calls of it."""
 
 import unicodedata
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, StringConstraints
 
 from rota_contracts.model import Instant, Name, Part
 
@@ -13,6 +14,13 @@ PATH_LIMIT, LEVELS = 200, 8
 
 FILE_LIMIT = 256 * 1024
 """Bytes of one file."""
+
+USER_FILE = "USER.md"
+PERSONAL_FILES = ("AGENTS.md", "SOUL.md", "IDENTITY.md", "TOOLS.md", USER_FILE, "BOOTSTRAP.md")
+"""Files that a person may have with an agent, in the order in which they stand in a prompt."""
+
+PERSONAL_LIMIT = 20_000
+"""Characters of a person's file: as many as a prompt has of it, and all of them fit into one message."""
 
 
 def valid_path(path: str) -> str:
@@ -34,6 +42,10 @@ def valid_path(path: str) -> str:
 
 WorkspacePath = Annotated[str, AfterValidator(valid_path)]
 """A path inside a workspace: relative, of at most 200 characters and 8 levels, in Unicode's form NFC."""
+
+
+WithAgent = Annotated[str, StringConstraints(pattern=r"^[^/\s]*$", max_length=200)]
+"""The agent that a person (`member_id`) has a file with; empty: it is a robot's file."""
 
 
 class FileRefusal(StrEnum):
@@ -70,6 +82,7 @@ class WriteFile(Part):
     team_id: Name
     member_id: Name
     path: WorkspacePath
+    agent_id: WithAgent = ""
     content: str
     mode: WriteMode = WriteMode.REPLACE
     write_id: str = Field(default="", max_length=200, description="empty: each request is a write of its own")
@@ -84,6 +97,7 @@ class ReadFile(Part):
     team_id: Name
     member_id: Name
     path: WorkspacePath
+    agent_id: WithAgent = ""
 
 
 class DeleteFile(Part):
@@ -92,6 +106,7 @@ class DeleteFile(Part):
     team_id: Name
     member_id: Name
     path: WorkspacePath
+    agent_id: WithAgent = ""
     etag: str | None = None
 
 
@@ -101,6 +116,7 @@ class ListFiles(Part):
     team_id: Name
     member_id: Name
     folder: str = Field(default="", max_length=PATH_LIMIT)
+    agent_id: WithAgent = ""
 
 
 class FileReply(Part):
@@ -116,3 +132,33 @@ class FileList(Part):
     """The files by path: all of them, because a workspace has few."""
 
     files: list[FileInfo] = []
+
+
+class SeedFiles(Part):
+    """Request to the memory: read what a person has with an agent. At the first request `files`, by path, are written
+    before, but for those that are there already; a file that was deleted since isn't written again."""
+
+    team_id: Name
+    member_id: Name
+    agent_id: WithAgent = Field(min_length=1)
+    files: dict[str, str] = {}
+
+
+class SeededFiles(Part):
+    """The contents by path; or the reason why nothing could be written."""
+
+    files: dict[str, str] = {}
+    refused: FileRefusal | None = None
+    reason: str = ""
+
+
+class ForgetFiles(Part):
+    """Request to the memory: remove the files of people that belong to this person, or to these agents."""
+
+    team_id: Name
+    member_id: Name | None = None
+    agent_ids: list[WithAgent] = Field(default=[], max_length=500)
+
+
+class ForgottenFiles(Part):
+    count: int = Field(ge=0)

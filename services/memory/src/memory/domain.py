@@ -25,15 +25,16 @@ CANDIDATES = 4
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A robot, as the owner of its entries."""
+    """A robot, as the owner of its entries and files; or with `agent` a person, as the owner of the files for it."""
 
     team: str
     member: str
+    agent: str = ""
 
     @property
     def tenant(self) -> str:
-        """The key of the robot's entries. Names hold no dots, so no two robots share one."""
-        return f"{self.team}.{self.member}"
+        """The key of the owner's entries. Names hold no dots, so no two owners share one."""
+        return f"{self.team}.{self.member}.{self.agent}" if self.agent else f"{self.team}.{self.member}"
 
     @property
     def label(self) -> str:

@@ -5,6 +5,7 @@ from rota_common.bus.router import Router
 from rota_contracts.catalog import (
     DELETE_FILE,
     FORGET,
+    FORGET_FILES,
     LIST_FILES,
     READ_FILE,
     RECALL,
@@ -12,6 +13,7 @@ from rota_contracts.catalog import (
     ROBOT_CHANGED,
     ROBOT_DELETED,
     SEARCH_SHARED,
+    SEED_FILES,
     SHARE,
     TEAM_REMOVED,
     UNSHARE,
@@ -34,4 +36,6 @@ def build_handlers(use: UseCases) -> Router:
     router.answer(READ_FILE, use.files.read)
     router.answer(LIST_FILES, use.files.list)
     router.answer(DELETE_FILE, use.files.delete)
+    router.answer(SEED_FILES, use.people.seed)
+    router.answer(FORGET_FILES, use.people.forget)
     return router

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from memory.domain import KnowledgeBase, Owner, Shelf
-from memory.workspace import Decide, File
+from memory.workspace import Decide, File, Seed
 from rota_common.stores.team_documents import TeamDocuments
 from rota_contracts.messages.memory import MemoryEntry, RecalledEntry, SharedEntry, SharedMatch
 from rota_contracts.messages.workspace import FileInfo
@@ -111,7 +111,8 @@ class KnowledgeBases(Protocol):
 
 
 class Workspaces(Protocol):
-    """The files of all robots. Every call is about one robot alone; its change and what it counts are one."""
+    """The files of all robots and people. A call is about one owner alone, but for the last ones; its change and what it
+    counts are one."""
 
     async def find(self, owner: Owner, path: str) -> File | None: ...
 
@@ -129,6 +130,19 @@ class Workspaces(Protocol):
 
     async def clear(self, owner: Owner, *, up_to_rev: int) -> int:
         """Remove the files that were last written up to this revision of the robot; returns the count."""
+        ...
+
+    async def seed(self, owner: Owner, decide: Seed) -> Sequence[File]:
+        """The owner's files, by path. At the first call for this owner, what `decide` returns is written before; what
+        it raises ends the call without an effect."""
+        ...
+
+    async def forget_person(self, team: str, person: str) -> int:
+        """Remove the person's files for all agents, as if they had never been; returns the count."""
+        ...
+
+    async def forget_agents(self, team: str, agents: Sequence[str]) -> int:
+        """The same for the files of all people of the team for these agents."""
         ...
 
 

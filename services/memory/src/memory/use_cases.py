@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Self
 
+from memory.person_files import PersonFiles
 from memory.ports import Adapters
 from memory.remove_team import RemoveTeam
 from memory.robot_files import RobotFiles
@@ -19,6 +20,7 @@ class UseCases:
     robots: RobotKnowledge
     shared: SharedKnowledge
     files: RobotFiles
+    people: PersonFiles
     remove_team: RemoveTeam
 
     async def close(self, event: Event[RobotDeletedV1]) -> None:
@@ -44,5 +46,6 @@ class UseCases:
                 robots=adapters.robots,
                 clock=service.runtime.clock,
             ),
+            people=PersonFiles(workspaces=adapters.workspaces, clock=service.runtime.clock),
             remove_team=RemoveTeam(entries=adapters.entries, shared=adapters.shared, documents=adapters.team_documents),
         )

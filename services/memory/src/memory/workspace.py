@@ -1,14 +1,22 @@
-"""A robot's workspace: decisions on writes and deletions of its files. No I/O."""
+"""A workspace, a robot's or a person's: decisions on writes and deletions of its files. No I/O."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from rota_contracts.messages.workspace import FILE_LIMIT, FileInfo, FileRefusal, WriteFile, WriteMode
+from rota_contracts.messages.workspace import (
+    FILE_LIMIT,
+    PERSONAL_FILES,
+    PERSONAL_LIMIT,
+    FileInfo,
+    FileRefusal,
+    WriteFile,
+    WriteMode,
+)
 
 FILES, BYTES, TEAM_BYTES = 500, 16 * 1024 * 1024, 256 * 1024 * 1024
-"""Files of a robot, bytes of all of them, and bytes of all robots of a team."""
+"""Files of a robot or a person, bytes of all of them, and bytes of all robots and people of a team."""
 
 WRITES = 20
 """Ids of a file's latest writes that are known: a repeat of one of them changes nothing."""
@@ -51,7 +59,8 @@ class File:
 
 @dataclass(frozen=True, kw_only=True)
 class Usage:
-    """The files and bytes of a robot, and the bytes of all robots of its team."""
+    """The files and bytes of a robot, or of a person for all agents; and the bytes of all robots and people of the
+    team."""
 
     files: int = 0
     bytes: int = 0
@@ -60,6 +69,9 @@ class Usage:
 
 Decide = Callable[[File | None, Usage], File]
 """The file that is to be there, of the one that is there now. The same one: nothing is written. Raises Refused."""
+
+Seed = Callable[[Collection[str], Usage], Sequence[File]]
+"""The files to write, of the paths that are there. Raises Refused."""
 
 
 def writing(request: WriteFile, *, rev: int, now: datetime) -> Decide:
@@ -71,8 +83,10 @@ def writing(request: WriteFile, *, rev: int, now: datetime) -> Decide:
         require(there, request.path, request.etag)
         content = _content(request, there)
         _check(content, request.path)
+        if request.agent_id:
+            _check_personal(content, request.path)
         wanted = len(content.encode()) - (there.size if there else 0)
-        _check_room(usage, wanted, new=there is None)
+        _check_room(usage, wanted, new=int(there is None))
         writes = (*(there.writes if there else ()), *([request.write_id] if request.write_id else ()))
         return File(
             path=request.path,
@@ -82,6 +96,24 @@ def writing(request: WriteFile, *, rev: int, now: datetime) -> Decide:
             writes=writes[-WRITES:],
             updated_at=now,
         )
+
+    return decide
+
+
+def seeding(files: Mapping[str, str], *, now: datetime) -> Seed:
+    """The decision on a person's first files."""
+
+    def decide(there: Collection[str], usage: Usage) -> Sequence[File]:
+        new = {path: content for path, content in files.items() if path not in there}
+        for path, content in new.items():
+            _check(content, path)
+            _check_personal(content, path)
+        made = [
+            File(path=path, content=content, revision=1, rev=0, writes=(), updated_at=now)
+            for path, content in new.items()
+        ]
+        _check_room(usage, sum(file.size for file in made), new=len(made))
+        return made
 
     return decide
 
@@ -118,13 +150,21 @@ def _check(content: str, path: str) -> None:
         raise Refused(FileRefusal.TOO_LARGE, f"expected at most {FILE_LIMIT} bytes in {path}, got {size}: {split}")
 
 
-def _check_room(usage: Usage, wanted: int, *, new: bool) -> None:
+def _check_personal(content: str, path: str) -> None:
+    if path not in PERSONAL_FILES:
+        raise Refused(FileRefusal.NOT_FOUND, f"expected one of {', '.join(PERSONAL_FILES)}, got {path}")
+    if len(content) > PERSONAL_LIMIT:
+        reason = f"expected at most {PERSONAL_LIMIT} characters in {path}, as many as a prompt has, got {len(content)}"
+        raise Refused(FileRefusal.TOO_LARGE, reason)
+
+
+def _check_room(usage: Usage, wanted: int, *, new: int) -> None:
     """What doesn't grow is always possible, so that a full workspace can be tidied."""
     clear = "delete files that are no longer needed"
-    if new and usage.files >= FILES:
-        raise Refused(FileRefusal.FULL, f"the robot has {usage.files} files, and may have {FILES}: {clear}")
+    if new and usage.files + new > FILES:
+        raise Refused(FileRefusal.FULL, f"there are {usage.files} files, and may be {FILES}: {clear}")
     if wanted > 0 and usage.bytes + wanted > BYTES:
-        raise Refused(FileRefusal.FULL, f"the robot's files have {usage.bytes} bytes of {BYTES}: {clear}")
+        raise Refused(FileRefusal.FULL, f"the files have {usage.bytes} bytes of {BYTES}: {clear}")
     if wanted > 0 and usage.team_bytes + wanted > TEAM_BYTES:
-        text = f"the files of the team's robots have {usage.team_bytes} bytes of {TEAM_BYTES}: {clear}"
+        text = f"the files of the team's robots and people have {usage.team_bytes} bytes of {TEAM_BYTES}: {clear}"
         raise Refused(FileRefusal.FULL, text)

@@ -47,8 +47,8 @@ class AgentHooks(Part):
 
 class AgentDefinition(Part):
     """Each description says what is expected, for the message of what isn't so. `connector`: without one, the default.
-    `tools`: of all tools, these. `timeout`: of one answer. `context`: `predefined` files, with each person's own USER.md;
-    or `open`, with files of each person's own."""
+    `tools`: of all tools, these. `timeout`: of one answer. `context`: files that are `predefined`, with each person's
+    own USER.md, or `open`: each person's own."""
 
     name: Text = Field(default="", description="a text: what people see in place of its id")
     description: Text = Field(default="", description="a text: what it is good at, in a line")

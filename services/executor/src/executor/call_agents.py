@@ -21,6 +21,7 @@ from executor.call_context import (
     system_of,
     with_uses,
 )
+from executor.call_person import OfPerson, no_person
 from executor.call_port import Calls
 from executor.call_with_hooks import call_with_hooks, hooks_of_call
 from executor.call_with_tools import Asked, CallWithTools, ClaimLost, Thought, caller_of
@@ -58,8 +59,6 @@ CEILING_AGAIN_S = 60.0
 """Before a call is made again that had no room below a ceiling."""
 
 FindRobot = Callable[[str, str], Awaitable[Robot | None]]
-
-
 ObservePiece = Callable[[AnswerPieceV1], Awaitable[None]]
 
 
@@ -101,6 +100,7 @@ class CallAgents:
     known_secrets: KnownValues = lambda team: ()
     hooks: HookMeans | None = None
     with_tools: CallWithTools | None = None
+    of_person: OfPerson = no_person
     _under_way: dict[str, asyncio.Task[AgentReply]] = field(init=False, default_factory=dict)
 
     async def __call__(self, request: CallAgent) -> AgentReply:
@@ -219,8 +219,8 @@ class CallAgents:
         if (agent := view.agents.find(agent_id)) is None:
             raise Permanent(view.missing(agent_id))
         self.models.check_offered(agent, request.model or "", view=view)
-        agent = with_uses(agent, request, view)
-        messages = [system_of(request, agent, robot, run), *request.messages]
+        agent, said = await self.of_person(request, with_uses(agent, request, view))
+        messages = [system_of(request, agent, robot, run), *said, *request.messages]
         answer = partial(self._answer, view, run, robot)
         if self.hooks is not None and agent.hooks and mode_of(run, robot) is ExecutorMode.STANDARD:
             hooks = hooks_of_call(self.hooks, request, agent, view=view, ask_agent=self._stored_reply)

@@ -1,10 +1,11 @@
 """The context of an agent's call: who pays, in which mode, with which system prompt and facts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from executor.agents.connectors import REHEARSAL, Connector
+from executor.agents.context_files import ContextFiles
 from executor.agents.facts import facts
 from executor.agents.prompt_files import Agent
 from executor.agents.prompts import DEFAULT_LOCALE, locale_of, system
@@ -23,7 +24,7 @@ from executor.domain.uses import ByAgent, UsesError, merged, read_uses
 from executor.steps.in_window import CALLS
 from rota_common.errors import Permanent
 from rota_common.json_text import extract_json
-from rota_common.material import frame_of, joined
+from rota_common.material import frame_of, joined, tagged
 from rota_contracts.agent_ids import PLATFORM, of_platform, platform_name
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.trigger import ExecutorMode, Message
@@ -81,12 +82,19 @@ def with_uses(agent: Agent, request: CallAgent, view: TeamView) -> Agent:
 
 
 def system_of(request: CallAgent, agent: Agent, robot: Robot | None, run: Run | None) -> Message:
+    """A person's call has the agent's files of context, too; for others a short prompt will do."""
     if robot is None:
         values = UNKNOWN_ROBOT | {"agent": request.assistant_id, "locale": request.locale or DEFAULT_LOCALE}
-        return Message(role="system", content=agent.system_prompt(values))
+        own = (agent.system_prompt(values),)
+        return Message(role="system", content=joined(*(in_context(own, agent.files) if request.user_id else own)))
     of_run = locale_of(run.execution.trigger, robot) if run else robot.robot_config.default_locale
     locale = request.locale or of_run or DEFAULT_LOCALE
-    return system(agent, request.assistant_id, robot, locale=locale, minimal=True)
+    return system(agent, request.assistant_id, robot, locale=locale, minimal=request.user_id is None)
+
+
+def in_context(own: Iterable[str], files: ContextFiles) -> Iterable[str]:
+    """An agent's own words among its files, in the order of all prompts."""
+    return (files.mandatory(), files.persona(), *own, *(tagged(name, text) for name, text in files.project()))
 
 
 def messages_of(

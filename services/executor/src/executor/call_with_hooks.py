@@ -58,6 +58,7 @@ def _about(request: CallAgent, agent: Agent) -> AgentHookCall:
         step_id=request.call_id,
         team_id=request.team_id,
         member_id=request.member_id,
+        user_id=request.user_id or "",
         agent_id=agent.id,
         execution_id=request.execution_id or "",
         chat_id=request.chat_id or "",

@@ -15,6 +15,7 @@ from executor.agents.skill_files import Skills
 from executor.agents.team_ceilings import TeamCeilings
 from executor.agents.team_view import TeamViews
 from executor.call_agents import CallAgents, LeaseSettings
+from executor.call_person import ReadPersonFiles
 from executor.call_with_tools import CallWithTools
 from executor.check_connector import CheckConnector
 from executor.domain.spans import Content
@@ -170,6 +171,7 @@ class UseCases:
             known_secrets=adapters.known_secrets,
             hooks=own_hooks,
             with_tools=CallWithTools(calls=adapters.calls, tools=tools, recording=recording, clock=clock, owner=owner),
+            of_person=ReadPersonFiles(ask=service.ask, calls=adapters.calls),
         )
         calls = CallRunner(
             blobs=adapters.blobs,

@@ -111,8 +111,8 @@ class KnowledgeBases(Protocol):
 
 
 class Workspaces(Protocol):
-    """The files of all robots and people. A call is about one owner alone, but for the last ones; its change and what it
-    counts are one."""
+    """The files of all robots and people. A call is about one owner alone, but for the last two; its change and what
+    it counts are one."""
 
     async def find(self, owner: Owner, path: str) -> File | None: ...
 

@@ -271,6 +271,7 @@ def of_definition(agent_id: str, definition: AgentDefinition, *, teams: Teams, c
             connector_options=definition.connector_options,
             modes=[*definition.modes],
             default_mode=definition.default_mode,
+            context=definition.context,
             tags=[*definition.tags],
             public=definition.public,
             mentionable=definition.mentionable,

@@ -100,12 +100,15 @@ WRONG_USES = """
 def commands() -> Iterator[tuple[str, TyperCommand]]:
     """Every visible command by its name, groups that do something by themselves included."""
     for name in COMMANDS:
-        command = load(name)
-        subcommands = getattr(command, "commands", {})
-        if not subcommands or command.invoke_without_command:
-            yield name, command
-        for inner, subcommand in subcommands.items():
-            yield f"{name} {inner}", subcommand
+        yield from below(name, load(name))
+
+
+def below(name: str, command: TyperCommand) -> Iterator[tuple[str, TyperCommand]]:
+    subcommands = getattr(command, "commands", {})
+    if not subcommands or command.invoke_without_command:
+        yield name, command
+    for inner, subcommand in subcommands.items():
+        yield from below(f"{name} {inner}", subcommand)
 
 
 EVERY = dict(commands())
@@ -173,6 +176,7 @@ def test_all_commands_are_there() -> None:
         *("files ls", "files cat", "files put", "files rm"),
         *("lessons list", "lessons forget", "agents list", "agents call", "connectors list", "connectors test"),
         *("agents calls", "agents abort"),
+        *("agents files ls", "agents files cat", "agents files put", "agents files rm"),
         *("nats-config", "feed-clients add", "feed-clients list", "feed-clients remove", "feed-clients rewind"),
         "feed-clients reload",
     }

@@ -52,7 +52,7 @@ def test_a_team_is_removed_once_its_id_was_typed(
 def test_keys_are_listed_with_their_roles(gateway: Gateway, command: Command) -> None:  # TG-24
     gateway.responses["/keys"] = {"keys": [KEY]}
     code, out, _ = command("keys")
-    assert (code, out.splitlines()[1].split()) == (0, ["k1", "viewer", "dashboard", "2026-03-02T09:00:00Z"])
+    assert (code, out.splitlines()[1].split()) == (0, ["k1", "viewer", "dashboard", "-", "2026-03-02T09:00:00Z"])
     assert json.loads(command("keys", "--json")[1]) == [KEY]
 
 
@@ -60,7 +60,11 @@ def test_a_key_is_created_and_printed_on_a_line_of_its_own(gateway: Gateway, com
     gateway.responses["/keys"] = {"key_id": "k1", "api_key": "secret-1"}
     code, out, _ = command("keys", "create", "--role", "viewer", "--name", "dashboard")
     assert (code, out.splitlines()[1:]) == (0, ["secret-1"])
-    assert gateway.asked == [("/keys", {"role": "viewer", "name": "dashboard"})]
+    command("keys", "create", "--role", "member", "--member", "ann")
+    assert gateway.asked == [
+        ("/keys", {"role": "viewer", "name": "dashboard"}),
+        ("/keys", {"role": "member", "name": "", "member_id": "ann"}),
+    ]
 
 
 def test_deleting_a_key_asks_for_confirmation(gateway: Gateway, command: Command) -> None:

@@ -108,9 +108,10 @@ class Api:
         found: list[Json] = (await self._json("GET", f"{self._team}/keys"))["keys"]
         return found
 
-    async def create_key(self, role: str, name: str) -> Json:
-        """The response has its `api_key`, which is never shown again."""
-        return await self._json("POST", f"{self._team}/keys", json={"role": role, "name": name})
+    async def create_key(self, role: str, name: str, *, member: str = "") -> Json:
+        """The response has its `api_key`, which is never shown again. `member`: the person that it is for."""
+        person = {"member_id": member} if member else {}
+        return await self._json("POST", f"{self._team}/keys", json={"role": role, "name": name, **person})
 
     async def delete_key(self, key_id: str) -> None:
         await self._json("DELETE", f"{self._team}/keys/{key_id}")

@@ -8,6 +8,7 @@ from urllib.parse import quote
 import typer
 
 from rota.client import Api, Json
+from rota.commands import agent_files
 from rota.errors import CliError
 from rota.output import JsonFlag, excerpt, say, say_json, table
 from rota.running import with_api
@@ -23,6 +24,7 @@ COLUMNS = ("ID", "NAME", "CONNECTOR", "MODES", "TAGS", "DESCRIPTION")
 app = typer.Typer(
     help="List the agents that the team may use, ask one, and see or abort the calls under way.", no_args_is_help=True
 )
+app.add_typer(agent_files.app, name="files")
 
 
 @app.command("list", epilog="Example: `rota agents list --tags Data`")

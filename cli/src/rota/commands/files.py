@@ -1,13 +1,14 @@
 """`rota files`: the files of a robot, which it keeps from run to run."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import quote
 
 import typer
 
-from rota.client import Api
+from rota.client import Api, Json
 from rota.deleting import YesFlag, delete
 from rota.errors import CliError
 from rota.output import JsonFlag, say, say_json, table
@@ -33,23 +34,14 @@ def list_files(
     elif not found:
         say(f"{robot} has no files{f' below {folder}' if folder else ''}: rota files put {robot} PATH FILE")
     else:
-        rows = [(one["path"], f"{one['size']:,}", one["revision"], one["updated_at"]) for one in found]
-        table(("PATH", "BYTES", "REVISION", "CHANGED"), rows)
+        file_table(found)
 
 
 @app.command(epilog="Example: `rota files cat lead-processor memory/2026-11-23.md`")
 def cat(robot: Robot, path: FilePath, json: JsonFlag = False) -> None:
     """Print a file."""
 
-    async def fetch(api: Api) -> str:
-        async with api.download(_path(robot, path)) as answer:
-            return (await answer.aread()).decode()
-
-    content = with_api(fetch)
-    if json:
-        say_json({"path": path, "content": content})
-    else:
-        sys.stdout.write(content)
+    print_file(path, _path(robot, path), json=json)
 
 
 @app.command(epilog="Example: `rota files put lead-processor plan.md plan.md`; without FILE from standard input")
@@ -61,13 +53,7 @@ def put(
     json: JsonFlag = False,
 ) -> None:
     """Write a file of a robot; an existing one is replaced."""
-    content = _content(file)
-    headers = {"content-type": "text/plain; charset=utf-8", **({"if-none-match": "*"} if new else {})}
-    done = with_api(lambda api: api.of_team("PUT", _path(robot, path), content=content, headers=headers))
-    if json:
-        say_json(done)
-    else:
-        say(f"{done['path']}: written, {done['size']:,} bytes, revision {done['revision']}")
+    write_file(_path(robot, path), content_of(file), new=new, json=json)
 
 
 @app.command(epilog="Example: `rota files rm lead-processor plan.md --yes`")
@@ -80,7 +66,34 @@ def rm(robot: Robot, path: FilePath, yes: YesFlag = False, json: JsonFlag = Fals
     delete(remove, named={"path": path}, question=f"Remove {path} of {robot}?", yes=yes, json=json)
 
 
-def _content(file: Path | None) -> bytes:
+def file_table(files: Sequence[Json]) -> None:
+    rows = [(one["path"], f"{one['size']:,}", one["revision"], one["updated_at"]) for one in files]
+    table(("PATH", "BYTES", "REVISION", "CHANGED"), rows)
+
+
+def print_file(path: str, address: str, *, json: bool) -> None:
+    async def fetch(api: Api) -> str:
+        async with api.download(address) as answer:
+            return (await answer.aread()).decode()
+
+    content = with_api(fetch)
+    if json:
+        say_json({"path": path, "content": content})
+    else:
+        sys.stdout.write(content)
+
+
+def write_file(address: str, content: bytes, *, new: bool, json: bool) -> None:
+    """`new`: fail if there is such a file."""
+    headers = {"content-type": "text/plain; charset=utf-8", **({"if-none-match": "*"} if new else {})}
+    done = with_api(lambda api: api.of_team("PUT", address, content=content, headers=headers))
+    if json:
+        say_json(done)
+    else:
+        say(f"{done['path']}: written, {done['size']:,} bytes, revision {done['revision']}")
+
+
+def content_of(file: Path | None) -> bytes:
     if file is None:
         return sys.stdin.buffer.read()
     try:
@@ -90,7 +103,10 @@ def _content(file: Path | None) -> bytes:
 
 
 def _path(robot: str, path: str = "") -> str:
+    return below(f"/robots/{quote(robot, safe='')}/files", path)
+
+
+def below(files: str, path: str) -> str:
     """Dots are quoted as well, because a client would resolve them before the gateway can refuse them."""
-    files = f"/robots/{quote(robot, safe='')}/files"
     parts = [quote(part, safe="") if part.strip(".") else part.replace(".", "%2E") for part in path.split("/")]
     return f"{files}/{'/'.join(parts)}" if path else files

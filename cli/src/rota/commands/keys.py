@@ -25,18 +25,22 @@ def listed(context: typer.Context, json: JsonFlag = False) -> None:
     if json:
         say_json(keys)
     else:
-        rows = [(key["key_id"], key.get("role"), key.get("name"), key["created_at"]) for key in keys]
-        table(("KEY", "ROLE", "NAME", "CREATED"), rows)
+        rows = [
+            (key["key_id"], key.get("role"), key.get("name"), key.get("member_id") or "-", key["created_at"])
+            for key in keys
+        ]
+        table(("KEY", "ROLE", "NAME", "PERSON", "CREATED"), rows)
 
 
 @app.command(epilog="Example: `rota keys create --role viewer --name dashboard`")
 def create(
     role: Annotated[Role, typer.Option(help=ROLES)],
     name: Annotated[str, typer.Option(help="The holder; also the name of their subscriptions.")] = "",
+    member: Annotated[str, typer.Option(metavar="ID", help="The person who calls agents with it.")] = "",
     json: JsonFlag = False,
 ) -> None:
     """Create a key. It is shown only once."""
-    created = with_api(lambda api: api.create_key(role.value, name))
+    created = with_api(lambda api: api.create_key(role.value, name, member=member))
     if json:
         say_json(created)
         return

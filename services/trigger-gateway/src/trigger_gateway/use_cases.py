@@ -26,7 +26,9 @@ from trigger_gateway.audit.record_changes import RecordChanges
 from trigger_gateway.databases.assign_databases import AssignDatabases
 from trigger_gateway.databases.change_streams import StreamLeases
 from trigger_gateway.members.check_manager import CheckManager
+from trigger_gateway.members.end_files import EndFiles
 from trigger_gateway.members.manage_members import ManageMembers
+from trigger_gateway.members.person_of import PersonOf
 from trigger_gateway.ports import Adapters, Messaging
 from trigger_gateway.robots.routes import Routes
 from trigger_gateway.robots.save_robot import SaveRobot
@@ -69,6 +71,8 @@ class UseCases:
     publish_removals: PublishRemovals
     clear_team: ClearTeam
     members: ManageMembers
+    person_of: PersonOf
+    end_files: EndFiles
     secrets: ManageSecrets
     read_secrets: ReadSecrets
     reseal_secrets: ResealSecrets
@@ -172,6 +176,7 @@ class UseCases:
         )
         approvals = wiring.approval_cases(adapters, messaging, settings, service, audit=audit)
         control = ControlExecutions(executions=messaging.executions, schedule=messaging.schedule, new_id=new_id)
+        end_files = EndFiles(ask=service.ask, log=log)
         calls = OpenRequests(shares.calls, "calls of agents under way", math.ceil(settings.heartbeat))
         call_agent = CallTeamAgent(
             robots=adapters.robots,
@@ -203,8 +208,14 @@ class UseCases:
                 documents=adapters.team_documents,
             ),
             members=ManageMembers(
-                members=adapters.members, robots=adapters.robots, clock=clock, allow=shares.members.allow
+                members=adapters.members,
+                robots=adapters.robots,
+                clock=clock,
+                end_files=end_files,
+                allow=shares.members.allow,
             ),
+            person_of=PersonOf(members=adapters.members),
+            end_files=end_files,
             secrets=ManageSecrets(
                 secrets=adapters.secrets,
                 operator=adapters.operator_secrets,
@@ -281,7 +292,7 @@ class UseCases:
             streams=OpenRequests(shares.streams, "live streams open", math.ceil(settings.heartbeat)),
             calls=calls,
             call_agent=call_agent,
-            definitions=wiring.definition_cases(adapters, messaging, settings, service),
+            definitions=wiring.definition_cases((adapters, messaging, settings, service), end_files=end_files),
             offered=wiring.offered_cases((adapters, messaging, settings, service), call_agent=call_agent, calls=calls),
             known_keys=KnownKeys(),
             audit=audit,

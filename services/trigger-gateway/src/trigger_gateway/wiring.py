@@ -24,6 +24,7 @@ from trigger_gateway.definitions.forget_definitions import ForgetDefinitions
 from trigger_gateway.definitions.ports import DefinitionCopies, DefinitionStore
 from trigger_gateway.definitions.steer_canary import SteerCanary
 from trigger_gateway.definitions.write_head import WriteHead
+from trigger_gateway.members.end_files import EndFiles
 from trigger_gateway.offered.find_offered import FindOffered
 from trigger_gateway.ports import Adapters, Messaging
 from trigger_gateway.robots.routes import Routes
@@ -112,10 +113,11 @@ class DefinitionCases:
     executors: ExecutorsSeen
 
 
-def definition_cases(adapters: Adapters, messaging: Messaging, settings: Settings, service: Service) -> DefinitionCases:
+def definition_cases(given: tuple[Adapters, Messaging, Settings, Service], *, end_files: EndFiles) -> DefinitionCases:
+    adapters, messaging, settings, service = given
     store, copies, clock = adapters.definition_store, adapters.definition_copies, service.runtime.clock
     copy, judge = CopyDefinitions(store=store, copies=copies), messaging.judge
-    write = WriteHead(store=store, copy=copy, allow=settings.shares.definitions.allow)
+    write = WriteHead(store=store, copy=copy, end_files=end_files, allow=settings.shares.definitions.allow)
     return DefinitionCases(
         store=store,
         copies=copies,

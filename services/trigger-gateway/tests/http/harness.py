@@ -4,7 +4,7 @@ import base64
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,8 +18,9 @@ from starlette.routing import BaseRoute
 from rota_common.runtime.service import Runtime
 from rota_common.runtime.serving import App
 from rota_common.testing.in_memory_bus import InMemoryBus
-from rota_contracts.catalog import AUDIT_RECORDED, TRIGGER_RECEIVED
+from rota_contracts.catalog import AUDIT_RECORDED, FORGET_FILES, TRIGGER_RECEIVED
 from rota_contracts.messages.trigger import TriggerReceivedV1
+from rota_contracts.messages.workspace import ForgetFiles, ForgottenFiles
 from rota_contracts.robots.robot import Robot
 from trigger_gateway.adapters.in_memory import in_memory
 from trigger_gateway.adapters.in_memory_stores import InMemoryDefinitions
@@ -57,13 +58,15 @@ def settings(**more: Any) -> Settings:
 
 @dataclass
 class Gateway:
-    """One replica and a client of its API; `key` is the key of the team `acme` once `make_team` made it."""
+    """One replica and a client of its API; `key` is the key of the team `acme` once `make_team` made it. `forgotten`:
+    what a memory was asked to remove of people's files."""
 
     app: App
     bus: InMemoryBus
     adapters: Adapters
     http: httpx.AsyncClient
     key: str = ""
+    forgotten: list[ForgetFiles] = field(default_factory=list)
 
     @property
     def fastapi(self) -> FastAPI:
@@ -103,8 +106,12 @@ class Gateway:
         assert made.status_code == 201, made.text
         return str(made.json()["api_key"])
 
-    async def make_key(self, role: str, name: str = "") -> str:
-        made = await self.call("POST", f"{TEAM}/keys", json={"role": role, "name": name})
+    async def forget(self, request: ForgetFiles) -> ForgottenFiles:
+        self.forgotten.append(request)
+        return ForgottenFiles(count=0)
+
+    async def make_key(self, role: str, name: str = "", **more: str) -> str:
+        made = await self.call("POST", f"{TEAM}/keys", json={"role": role, "name": name, **more})
         assert made.status_code == 201, made.text
         return str(made.json()["api_key"])
 
@@ -169,7 +176,7 @@ async def gateway(
     start: bool = True,
 ) -> AsyncIterator[Gateway]:
     """With `start` its loops and handlers run; two gateways with the same `bus` and `adapters` are replicas."""
-    bus = bus or InMemoryBus()
+    own, bus = bus is None, bus or InMemoryBus()
     adapters = adapters or in_memory(given=ENVIRON, secrets_key=SECRETS_KEY)
     app = build(given or settings(), runtime=runtime or Runtime(bus=bus), adapters=adapters)
     share_routes(app)
@@ -179,7 +186,10 @@ async def gateway(
         await app.service.started.wait()
     try:
         async with httpx.AsyncClient(transport=transport, base_url="http://gateway") as http:
-            yield Gateway(app, bus, adapters, http)
+            made = Gateway(app, bus, adapters, http)
+            if own:
+                bus.answer(FORGET_FILES, made.forget)
+            yield made
     finally:
         if start:
             await app.service.stop(1)

@@ -1,6 +1,7 @@
 """Teams and their API keys in MongoDB."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime
 
 from motor.motor_asyncio import AsyncIOMotorClientSession
@@ -9,7 +10,7 @@ from pymongo.errors import DuplicateKeyError
 
 from rota_common.stores.mongo import Database, Document
 from rota_contracts.roles import Role
-from trigger_gateway.teams.api_keys import ApiKey
+from trigger_gateway.teams.api_keys import ApiKey, Holder
 from trigger_gateway.teams.ports import Removal, RemovedTeam, Team
 
 THERE, REMOVED = {"removed_at": None}, {"removed_at": {"$ne": None}}
@@ -87,6 +88,7 @@ class MongoKeys:
                 "created_at": key.created_at,
                 "role": key.role.value,
                 "name": key.name,
+                **({} if key.holder is None else {"holder": asdict(key.holder)}),
             }
         )
 
@@ -142,4 +144,5 @@ def _key(document: Document) -> ApiKey:
         document["created_at"],
         Role(document.get("role") or Role.OWNER),
         document.get("name", ""),
+        Holder(**document["holder"]) if "holder" in document else None,
     )

@@ -24,7 +24,8 @@ SPEAKERS = ("system", "user", "assistant")
 @dataclass(frozen=True)
 class AgentCall:
     """`member`: the robot in whose name the agent is called, if any: with its identity, its agents and its ceilings.
-    `model`: a connector, of those that the agent offers; `timeout` in seconds; `key`: the idempotency key."""
+    `user`: the person who calls, if the key says so. `model`: a connector, of those that the agent offers; `timeout` in
+    seconds; `key`: the idempotency key."""
 
     agent: str
     messages: Sequence[Message]
@@ -37,6 +38,7 @@ class AgentCall:
     route: str | None = None
     chat_id: str | None = None
     key: str | None = None
+    user: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +61,8 @@ class CallTeamAgent:
         self.guard.check(team, [call.member or call.agent], *(message.text() for message in call.messages))
         call_id = self.new_id()
         if call.key is not None:
-            call_id = derived_id("agent call", team, call.agent, call.key)
+            own = [call.user] if call.user is not None else []  # each person's repeats are their own
+            call_id = derived_id("agent call", team, call.agent, call.key, *own)
             await find_repeat(self.requests, call_id, call)
         return CallAgent(
             call_id=call_id,
@@ -74,6 +77,7 @@ class CallTeamAgent:
             locale=call.locale,
             route=call.route,
             chat_id=call.chat_id or derived_id("chat", call_id),
+            user_id=call.user,
             streamed=streamed,
         )
 

@@ -66,6 +66,13 @@ def empty_head(team: str) -> Head:
     return Head(team, DefinitionSet(team_id=team, rev=0))
 
 
+def agents_gone(before: Head, after: Head) -> list[str]:
+    """The ids of the agents that the team has no more."""
+    left = after.current.entries
+    gone = (name.partition("/") for name in before.current.entries if name not in left)
+    return [agent for kind, _, agent in gone if kind == DefinitionKind.AGENT]
+
+
 @dataclass(frozen=True)
 class Change:
     """What becomes of one definition. `after` None: it stays as it is; a deleted one has no spec."""

@@ -7,7 +7,8 @@ from datetime import datetime
 from rota_common.errors import Transient
 from trigger_gateway.definitions.copy_definitions import CopyDefinitions
 from trigger_gateway.definitions.ports import DefinitionStore
-from trigger_gateway.definitions.record import Head, Next
+from trigger_gateway.definitions.record import Head, Next, agents_gone
+from trigger_gateway.members.end_files import EndFiles
 from trigger_gateway.problems import Conflict, StoredNotApplied
 from trigger_gateway.teams.shares import Allow, allow_all
 
@@ -19,6 +20,7 @@ TRIES = 5
 class WriteHead:
     store: DefinitionStore
     copy: CopyDefinitions
+    end_files: EndFiles
     allow: Allow = allow_all
 
     async def __call__(
@@ -33,7 +35,9 @@ class WriteHead:
             if dry_run or made.head == head:
                 await self._copied(head)
                 return made
-            if await self.store.write(made, expected=head, at=at, allow=self.allow):
+            async with self.end_files(team, agents=agents_gone(head, made.head)):
+                written = await self.store.write(made, expected=head, at=at, allow=self.allow)
+            if written:
                 await self._copied(made.head)
                 return made
         raise Conflict("changed_meanwhile", "others change the team's definitions at the same moment: try again")

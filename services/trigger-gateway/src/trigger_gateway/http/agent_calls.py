@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 from fastapi import Request
 from fastapi.responses import JSONResponse, Response
@@ -15,7 +16,7 @@ from rota_contracts.catalog import ANSWER_PIECE
 from rota_contracts.messages.agent import AgentReply, AnswerPieceV1, CallAgent
 from rota_contracts.model import Name
 from trigger_gateway.agents.agent_request import AgentAnswer, PlainAgentRequest, answer_of
-from trigger_gateway.http.auth_routes import team_router
+from trigger_gateway.http.auth_routes import CallerDep, team_router
 from trigger_gateway.http.counted_stream import CountedStream
 from trigger_gateway.http.dependencies import UseCasesDep, idempotency_key, jetstream_of
 from trigger_gateway.problems import Problem
@@ -39,10 +40,13 @@ class AgentRequest(PlainAgentRequest):
     response_model=AgentAnswer,
     responses={200: {"content": {"text/event-stream": {}}, "description": "the answer; or its pieces, and then it"}},
 )
-async def call_agent(team: Name, agent: str, body: AgentRequest, request: Request, use: UseCasesDep) -> Response:
+async def call_agent(
+    team: Name, agent: str, body: AgentRequest, request: Request, use: UseCasesDep, caller: CallerDep
+) -> Response:
     """With `stream`: events `piece` (`{"piece": 1, "text": …}`), `cleared` (the pieces so far don't count), and at the
     end `result` with the whole answer, or `error`. Errors of the agent are in `error`, with status 200."""
     wanted = body.call(agent, idempotency_key(request.headers, body.request_id))
+    wanted = replace(wanted, user=await use.person_of(team, caller))
     question = await use.call_agent.prepare(team, wanted, streamed=body.stream)
     if body.stream:
         jetstream_of(use)  # before the response begins: afterwards its status can't change

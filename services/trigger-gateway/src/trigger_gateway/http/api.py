@@ -11,6 +11,7 @@ from starlette.routing import Route
 from trigger_gateway.http import (
     a2a,
     agent_calls,
+    agent_files,
     agents,
     approval_links,
     approvals,
@@ -54,7 +55,8 @@ from trigger_gateway.use_cases import UseCases
 ROUTERS = (
     webhooks.router,
     *(teams.admin, teams.team_keys, secrets.router, secrets.admin, members.router),
-    *(sources.router, robots.router, robot_canary.router, definitions.router, files.router, lessons.router),
+    *(sources.router, robots.router, robot_canary.router, definitions.router),
+    *(files.router, agent_files.router, lessons.router),
     *(agents.router, agent_calls.router, calls.router, mcp.router, a2a.router),
     *(
         runs.router,

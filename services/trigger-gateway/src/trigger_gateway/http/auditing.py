@@ -52,7 +52,7 @@ class Recording:
         status = self._answer.status_code if self._answer else _status(error)
         body = _json(self._answer.body) if self._answer else None
         given = getattr(self._request.state, "given", None)
-        on = names_of(self._request.path_params, given, body)
+        on = names_of(self._request.path_params, given, body) | getattr(self._request.state, "on", {})
         changed = not 400 <= status < 500
         try:
             await self._audit.end(self._entry, status=status, on=on, changed=changed)

@@ -61,7 +61,7 @@ async def read_file(team: Name, member: Name, path: FilePath, use: UseCasesDep) 
     """The ETag is the SHA-256 of the content."""
     await find_robot(use.view_robots.records, team, member)
     read = await rpc.call(use.ask, READ_FILE, ReadFile(team_id=team, member_id=member, path=path))
-    file = _done(read)
+    file = done(read)
     headers = {"etag": f'"{file.etag}"', "x-content-type-options": "nosniff"}
     return Response((read.content or "").encode(), media_type=TEXT, headers=headers)
 
@@ -82,21 +82,21 @@ async def write_file(
         team_id=team,
         member_id=member,
         path=path,
-        content=_text(await request.body()),
-        etag="" if if_none_match == "*" else _etag(if_match),
+        content=text_of(await request.body()),
+        etag="" if if_none_match == "*" else etag_of(if_match),
     )
-    return _done(await rpc.call(use.ask, WRITE_FILE, wanted))
+    return done(await rpc.call(use.ask, WRITE_FILE, wanted))
 
 
 @router.delete("/robots/{member}/files/{path:path}", status_code=204, summary="Delete a file")
 async def delete_file(team: Name, member: Name, path: FilePath, use: UseCasesDep, if_match: IfMatch = None) -> Response:
     await find_robot(use.view_robots.records, team, member)
-    wanted = DeleteFile(team_id=team, member_id=member, path=path, etag=_etag(if_match))
-    _done(await rpc.call(use.ask, DELETE_FILE, wanted))
+    wanted = DeleteFile(team_id=team, member_id=member, path=path, etag=etag_of(if_match))
+    done(await rpc.call(use.ask, DELETE_FILE, wanted))
     return Response(status_code=204)
 
 
-def _text(body: bytes) -> str:
+def text_of(body: bytes) -> str:
     if len(body) > FILE_LIMIT:
         raise TooLarge("file_too_large", f"expected at most {FILE_LIMIT} bytes, got {len(body)}")
     try:
@@ -106,11 +106,11 @@ def _text(body: bytes) -> str:
         raise Invalid("invalid_request", "the request is not valid", fields=[problem]) from error
 
 
-def _etag(header: str | None) -> str | None:
+def etag_of(header: str | None) -> str | None:
     return None if header in (None, "*") else header.removeprefix("W/").strip('"')
 
 
-def _done(reply: FileReply) -> FileInfo:
+def done(reply: FileReply) -> FileInfo:
     """The file. Raises the problem of a refusal."""
     match reply.refused:
         case FileRefusal.NOT_FOUND:

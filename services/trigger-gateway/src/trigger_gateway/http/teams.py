@@ -10,6 +10,7 @@ from rota_contracts.roles import Role
 from trigger_gateway.http.auth_routes import CallerDep, admin_router, team_router
 from trigger_gateway.http.dependencies import UseCasesDep
 from trigger_gateway.strict import Strict
+from trigger_gateway.teams.api_keys import Holder
 
 admin = admin_router("teams")
 team_keys = team_router("keys")
@@ -51,6 +52,7 @@ class TeamRemoved(BaseModel):
 class NewKey(Strict):
     role: Role = Field(default=Role.MEMBER, description="at most that of the key that creates it")
     name: str = Field(default="", max_length=100, description="of its holder, who subscribes under this name")
+    member_id: Name | None = Field(default=None, description="the person that it is for, who calls agents with it")
 
 
 class KeyCreated(BaseModel):
@@ -60,12 +62,14 @@ class KeyCreated(BaseModel):
     api_key: str
     role: Role
     name: str
+    member_id: str | None = None
 
 
 class KeyView(BaseModel):
     key_id: str
     role: Role
     name: str
+    member_id: str | None = Field(default=None, description="the person that it is for")
     created_at: Instant
 
 
@@ -100,15 +104,25 @@ async def create_key(
     team: Name, use: UseCasesDep, caller: CallerDep, body: Annotated[NewKey | None, Body()] = None
 ) -> KeyCreated:
     wanted = body or NewKey()
-    new = await use.teams.add_key(team, wanted.role, wanted.name, by=caller)
-    return KeyCreated(key_id=new.key.key_id, api_key=new.text, role=new.key.role, name=new.key.name)
+    person = None if wanted.member_id is None else await use.members.read(team, wanted.member_id)
+    holder = None if person is None else Holder(person.definition.member_id, person.created_at)
+    new = await use.teams.add_key(team, wanted.role, wanted.name, by=caller, holder=holder)
+    return KeyCreated(
+        key_id=new.key.key_id, api_key=new.text, role=new.key.role, name=new.key.name, member_id=wanted.member_id
+    )
 
 
 @team_keys.get("/keys", summary="List the keys, without their secrets")
 async def list_keys(team: Name, use: UseCasesDep) -> KeyList:
     return KeyList(
         keys=[
-            KeyView(key_id=key.key_id, role=key.role, name=key.name, created_at=key.created_at)
+            KeyView(
+                key_id=key.key_id,
+                role=key.role,
+                name=key.name,
+                member_id=key.holder.member_id if key.holder else None,
+                created_at=key.created_at,
+            )
             for key in await use.teams.list_keys(team)
         ]
     )

@@ -116,7 +116,13 @@ class TeamTools:
 
     def _ask(self, name: str, card: AgentCard) -> Tool[Ask]:
         async def ask(given: Ask, progress: Progress) -> Outcome:
-            call = AgentCall(card.id, [Message(content=given.message)], timeout=given.timeout, chat_id=given.chat_id)
+            call = AgentCall(
+                card.id,
+                [Message(content=given.message)],
+                timeout=given.timeout,
+                chat_id=given.chat_id,
+                user=await self.use.person_of(self.team, self.caller),
+            )
             question, reply = await self.use.offered.ask(self.team, call)
             data = {"agent_id": reply.agent_id, "content": reply.content, "response": reply.whole_response()}
             return Outcome(reply.content, {**data, "chat_id": question.chat_id})

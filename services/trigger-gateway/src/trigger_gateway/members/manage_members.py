@@ -6,6 +6,7 @@ from typing import Any
 
 from rota_common.clock import Clock
 from rota_contracts.model import ALL
+from trigger_gateway.members.end_files import EndFiles
 from trigger_gateway.members.member import Member, member_definition
 from trigger_gateway.members.ports import Members
 from trigger_gateway.problems import Conflict, NotFound
@@ -21,6 +22,7 @@ class ManageMembers:
     members: Members
     robots: RobotRecords
     clock: Clock
+    end_files: EndFiles
     allow: Allow = allow_all
 
     async def create(self, team: str, raw: Mapping[str, Any], *, by: Caller) -> Member:
@@ -53,10 +55,13 @@ class ManageMembers:
         raise _contended(name)
 
     async def remove(self, team: str, name: str, *, by: Caller) -> None:
+        """Remove the person, and the files that they have with agents."""
         for _ in range(TRIES):
             found = await self.read(team, name)
             by.check(found.definition.role, f"deleting a member of the role {found.definition.role}")
-            if await self.members.remove(found):
+            async with self.end_files(team, person=name):
+                removed = await self.members.remove(found)
+            if removed:
                 return
         raise _contended(name)
 

@@ -20,6 +20,13 @@ class FindOffered:
         """Raise Transient when the executor doesn't answer."""
         return [card for card in await self.agents.cards(team) if card.public]
 
+    async def agent(self, team: str, agent_id: str) -> AgentCard:
+        """The agent that the team may use. Raise NotFound, and Transient as above."""
+        for card in await self.agents.cards(team):
+            if card.id == agent_id:
+                return card
+        raise NotFound("agent_not_found", f"team {team} has no agent {agent_id}: see the list of its agents")
+
     async def startable_robots(self, team: str) -> list[Robot]:
         """The first of them, by member_id."""
         robots, _ = await self.robots.page(team, page=1, page_size=MOST_ROBOTS)

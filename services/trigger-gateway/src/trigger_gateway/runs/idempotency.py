@@ -9,7 +9,7 @@ from rota_contracts.json_values import canonical
 from trigger_gateway.problems import Conflict
 from trigger_gateway.runs.ports import EarlierRequest, Requests
 
-LATER = ("follows",)
+LATER = ("follows", "user")
 """Fields that requests of earlier versions hadn't; their digests are kept for weeks."""
 
 

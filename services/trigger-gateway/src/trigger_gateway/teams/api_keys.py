@@ -17,8 +17,16 @@ Token = Callable[[], str]
 
 
 @dataclass(frozen=True)
+class Holder:
+    """The person that a key was made for, who is a member `since` then: a later one of the same name is another."""
+
+    member_id: str
+    since: datetime
+
+
+@dataclass(frozen=True)
 class ApiKey:
-    """A key as it is stored. `name` says whose it is."""
+    """A key as it is stored. `name` says whose it is; with a `holder`, it speaks for that person."""
 
     key_id: str
     team: str
@@ -26,6 +34,7 @@ class ApiKey:
     created_at: datetime
     role: Role = Role.OWNER
     name: str = ""
+    holder: Holder | None = None
 
 
 @dataclass(frozen=True)
@@ -49,8 +58,17 @@ def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def make_key(team: str, *, key_id: str, secret: str, at: datetime, role: Role = Role.OWNER, name: str = "") -> NewKey:
-    return NewKey(ApiKey(key_id, team, digest(secret), at, role, name), f"{PREFIX}_{key_id}_{secret}")
+def make_key(
+    team: str,
+    *,
+    key_id: str,
+    secret: str,
+    at: datetime,
+    role: Role = Role.OWNER,
+    name: str = "",
+    holder: Holder | None = None,
+) -> NewKey:
+    return NewKey(ApiKey(key_id, team, digest(secret), at, role, name, holder), f"{PREFIX}_{key_id}_{secret}")
 
 
 def parse_key(text: str) -> PresentedKey | None:

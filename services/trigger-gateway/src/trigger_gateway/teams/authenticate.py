@@ -4,18 +4,20 @@ from dataclasses import dataclass
 
 from rota_contracts.roles import Role
 from trigger_gateway.problems import Forbidden, NotFound, Unauthenticated
-from trigger_gateway.teams.api_keys import key_matches, parse_key, secret_matches
+from trigger_gateway.teams.api_keys import Holder, key_matches, parse_key, secret_matches
 from trigger_gateway.teams.ports import Keys, Teams
 
 
 @dataclass(frozen=True)
 class Caller:
-    """`team` is None for the administrator, who may do everything for every team. `name` is the key's."""
+    """`team` is None for the administrator, who may do everything for every team. `name` is the key's; `holder` the
+    person that it was made for."""
 
     team: str | None
     role: Role = Role.OWNER
     name: str = ""
     key_id: str = ""
+    holder: Holder | None = None
 
     def check(self, needed: Role, what: str = "this") -> None:
         """Raise Forbidden unless the caller's role is `needed` or above. `what` names the action in the message."""
@@ -40,7 +42,7 @@ class Authenticate:
         key = await self.keys.find(presented.key_id) if presented else None
         if presented is None or key is None or not key_matches(presented, key):
             raise Unauthenticated("unauthenticated", "this key is unknown: it never existed, or it was deleted")
-        return Caller(key.team, key.role, key.name, key.key_id)
+        return Caller(key.team, key.role, key.name, key.key_id, key.holder)
 
     async def still(self, caller: Caller) -> bool:
         """False once the caller's key was deleted."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rota_common.clock import Clock
 from rota_contracts.roles import Role
 from trigger_gateway.problems import Conflict, NotFound
-from trigger_gateway.teams.api_keys import ApiKey, NewKey, Token, make_key
+from trigger_gateway.teams.api_keys import ApiKey, Holder, NewKey, Token, make_key
 from trigger_gateway.teams.authenticate import Caller
 from trigger_gateway.teams.ports import Keys, Removal, Team, Teams
 
@@ -39,10 +39,10 @@ class ManageTeams:
         found = await self.teams.page(after=after, limit=limit + 1)
         return found[:limit], found[limit - 1].id if len(found) > limit else None
 
-    async def add_key(self, team: str, role: Role, name: str, *, by: Caller) -> NewKey:
-        """Raise Forbidden for a role above the caller's own."""
+    async def add_key(self, team: str, role: Role, name: str, *, by: Caller, holder: Holder | None = None) -> NewKey:
+        """`holder`: the person that it is for. Raise Forbidden for a role above the caller's own."""
         by.check(role, f"making a key of the role {role}")
-        return await self._add_key(team, role, name)
+        return await self._add_key(team, role, name, holder)
 
     async def list_keys(self, team: str) -> list[ApiKey]:
         return await self.keys.of_team(team)
@@ -58,9 +58,9 @@ class ManageTeams:
             case Removal.DONE:
                 return
 
-    async def _add_key(self, team: str, role: Role, name: str) -> NewKey:
+    async def _add_key(self, team: str, role: Role, name: str, holder: Holder | None = None) -> NewKey:
         secret, at = self.new_secret(), self.clock()
-        new = make_key(team, key_id=self._short_id(), secret=secret, at=at, role=role, name=name)
+        new = make_key(team, key_id=self._short_id(), secret=secret, at=at, role=role, name=name, holder=holder)
         await self.keys.add(new.key)
         return new
 

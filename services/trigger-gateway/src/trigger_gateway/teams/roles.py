@@ -47,6 +47,8 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
         *("replay_delivery", "replay_deliveries", "retry_delivery", "retry_deliveries"),
         *("list_members", "read_member"),
         *("put_attachment", "delete_attachment", "write_file", "delete_file"),
+        # a person's own; others' are an admin's: members/person_of.py
+        *("list_agent_files", "read_agent_file", "write_agent_file", "delete_agent_file"),
         *("subscribe", "unsubscribe"),  # under the key's own name; others' are an admin's: http/subscriptions.py
     ),
     Role.ADMIN: (

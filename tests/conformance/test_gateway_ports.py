@@ -33,7 +33,7 @@ from trigger_gateway.robots.ports import (
 )
 from trigger_gateway.robots.record import RobotRecord, Subscriber
 from trigger_gateway.runs.ports import EarlierRequest, Requests
-from trigger_gateway.teams.api_keys import ApiKey
+from trigger_gateway.teams.api_keys import ApiKey, Holder
 from trigger_gateway.teams.ports import Keys, Removal, RemovedTeam, Team, Teams
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -162,9 +162,9 @@ async def test_a_key_belongs_to_its_team(keys: Keys) -> None:
     assert await keys.of_team("acme") == [second]
 
 
-async def test_a_key_keeps_its_role_and_its_name(keys: Keys) -> None:  # TG-24
+async def test_a_key_keeps_its_role_its_name_and_its_person(keys: Keys) -> None:  # TG-24
     for number, role in enumerate(Role):
-        key = ApiKey(f"k{number}", "acme", "hash", AT, role, f"of {role}")
+        key = ApiKey(f"k{number}", "acme", "hash", AT, role, f"of {role}", Holder("ann", AT) if number else None)
         await keys.add(key)
         assert await keys.find(f"k{number}") == key
 

@@ -88,6 +88,7 @@ async def filled(system: System) -> None:
     await api.of_team("POST", "/suppressions", json={"address": "gone@example.com"})
     await api.of_team("POST", "/attachments", params={"name": "a.txt"}, content=b"some text")
     await api.of_team("PUT", "/robots/lead-processor/files/memory/notes.md", content=b"a note")
+    await api.of_team("PUT", "/agents/rota.title/files/USER.md", params={"member": "ada"}, content=b"I am Ada.")
     planned = {
         "action": "plan.add",
         "plan_time": "2030-01-01T09:00:00Z",

@@ -21,9 +21,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 FRIEND = {
     "AGENTS.md": "---\nteams: ['*']\ncontext: open\n---\nYou are a friend.",
     "SOUL.md": "You are dry.",
-    "USER.md": "Somebody new.",
+    "USER.md": "Your new user.",
 }
-KEEPER = {"AGENTS.md": "---\nteams: ['*']\n---\nYou keep what is found.", "USER.md": "Somebody of the company."}
+KEEPER = {"AGENTS.md": "---\nteams: ['*']\n---\nYou keep what is found.", "USER.md": "A user of the company."}
 HELLO = [{"role": "user", "content": "Hello."}]
 
 
@@ -117,7 +117,7 @@ async def test_each_person_has_own_files_with_an_agent_and_sees_no_others(world:
         assert "of the company" not in asked.system
     cid = await world.person("cid")
     asked = await cid.ask("keeper")
-    assert "Somebody of the company." in asked.system
+    assert "A user of the company." in asked.system
     assert asked.words == "Hello."
     asked = await Person(world.system.api, "", world.model).ask("keeper")
     assert (asked.system, asked.words) == ("You keep what is found.", "Hello."), "this key is no person's"
@@ -147,5 +147,5 @@ async def test_files_end_with_the_person(world: World) -> None:  # EX-82 EX-83
     again = await world.person("ann")
     assert await again.files("friend") == {}
     await again.ask("friend")
-    assert (await again.files("friend"))["USER.md"] == "Somebody new."
+    assert (await again.files("friend"))["USER.md"] == "Your new user."
     assert (await ben.files("friend"))["USER.md"] == "I was here."

@@ -161,4 +161,6 @@ class ForgetFiles(Part):
 
 
 class ForgottenFiles(Part):
+    """The number of files that were removed."""
+
     count: int = Field(ge=0)

@@ -21,7 +21,6 @@ from executor.call_context import (
     system_of,
     with_uses,
 )
-from executor.call_person import OfPerson, no_person
 from executor.call_port import Calls
 from executor.call_with_hooks import call_with_hooks, hooks_of_call
 from executor.call_with_tools import Asked, CallWithTools, ClaimLost, Thought, caller_of
@@ -33,6 +32,7 @@ from executor.domain.query_class import last_words
 from executor.domain.run import CEILING, Run, Signal
 from executor.model_port import Model, Prompt
 from executor.ports import Runs
+from executor.read_person_files import OfPerson, no_person
 from executor.runs.worker import RENEWALS
 from executor.spending.budget_port import AtCeiling
 from executor.steps.answer_stream import AnswerStream

@@ -15,12 +15,12 @@ from executor.agents.skill_files import Skills
 from executor.agents.team_ceilings import TeamCeilings
 from executor.agents.team_view import TeamViews
 from executor.call_agents import CallAgents, LeaseSettings
-from executor.call_person import ReadPersonFiles
 from executor.call_with_tools import CallWithTools
 from executor.check_connector import CheckConnector
 from executor.domain.spans import Content
 from executor.ports import Adapters
 from executor.publish import EventPublisher
+from executor.read_person_files import ReadPersonFiles
 from executor.reads.check_definition import CheckDefinition
 from executor.reads.count_runs_by_revision import CountRunsByRevision
 from executor.reads.decide_permission import DecidePermission

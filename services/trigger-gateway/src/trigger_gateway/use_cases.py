@@ -176,7 +176,7 @@ class UseCases:
         )
         approvals = wiring.approval_cases(adapters, messaging, settings, service, audit=audit)
         control = ControlExecutions(executions=messaging.executions, schedule=messaging.schedule, new_id=new_id)
-        end_files = EndFiles(ask=service.ask, log=log)
+        people = wiring.people_cases(adapters, settings, service)
         calls = OpenRequests(shares.calls, "calls of agents under way", math.ceil(settings.heartbeat))
         call_agent = CallTeamAgent(
             robots=adapters.robots,
@@ -207,15 +207,9 @@ class UseCases:
                 records=adapters.attachment_records,
                 documents=adapters.team_documents,
             ),
-            members=ManageMembers(
-                members=adapters.members,
-                robots=adapters.robots,
-                clock=clock,
-                end_files=end_files,
-                allow=shares.members.allow,
-            ),
-            person_of=PersonOf(members=adapters.members),
-            end_files=end_files,
+            members=people.manage,
+            person_of=people.person_of,
+            end_files=people.end_files,
             secrets=ManageSecrets(
                 secrets=adapters.secrets,
                 operator=adapters.operator_secrets,
@@ -292,7 +286,7 @@ class UseCases:
             streams=OpenRequests(shares.streams, "live streams open", math.ceil(settings.heartbeat)),
             calls=calls,
             call_agent=call_agent,
-            definitions=wiring.definition_cases((adapters, messaging, settings, service), end_files=end_files),
+            definitions=wiring.definition_cases((adapters, messaging, settings, service), end_files=people.end_files),
             offered=wiring.offered_cases((adapters, messaging, settings, service), call_agent=call_agent, calls=calls),
             known_keys=KnownKeys(),
             audit=audit,

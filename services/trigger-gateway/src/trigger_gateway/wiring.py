@@ -5,6 +5,7 @@ from datetime import timedelta
 from uuid import uuid4
 
 from rota_common.clock import Clock
+from rota_common.runtime.logs import logger
 from rota_common.runtime.service import Service
 from rota_common.team_secrets import TeamSecrets
 from trigger_gateway.agents.ask_agent import AskAgent
@@ -25,6 +26,8 @@ from trigger_gateway.definitions.ports import DefinitionCopies, DefinitionStore
 from trigger_gateway.definitions.steer_canary import SteerCanary
 from trigger_gateway.definitions.write_head import WriteHead
 from trigger_gateway.members.end_files import EndFiles
+from trigger_gateway.members.manage_members import ManageMembers
+from trigger_gateway.members.person_of import PersonOf
 from trigger_gateway.offered.find_offered import FindOffered
 from trigger_gateway.ports import Adapters, Messaging
 from trigger_gateway.robots.routes import Routes
@@ -97,6 +100,30 @@ def offered_cases(
         ask=AskAgent(call_agent=call_agent, share=calls),
         follow=FollowExecution(executions=messaging.executions, schedule=messaging.schedule, live=service.live),
         base_url=settings.public_url,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeopleCases:
+    """Everything about members who are people."""
+
+    manage: ManageMembers
+    person_of: PersonOf
+    end_files: EndFiles
+
+
+def people_cases(adapters: Adapters, settings: Settings, service: Service) -> PeopleCases:
+    members, end_files = adapters.members, EndFiles(ask=service.ask, log=logger(service=service.name))
+    return PeopleCases(
+        manage=ManageMembers(
+            members=members,
+            robots=adapters.robots,
+            clock=service.runtime.clock,
+            end_files=end_files,
+            allow=settings.shares.members.allow,
+        ),
+        person_of=PersonOf(members=members),
+        end_files=end_files,
     )
 
 

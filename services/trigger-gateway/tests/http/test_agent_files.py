@@ -108,7 +108,7 @@ async def acme_people(acme: Gateway) -> People:
     return people
 
 
-async def test_agents_are_told_who_calls_by_the_key_and_never_by_the_body(acme_people: People) -> None:  # EX-89
+async def test_the_person_who_calls_is_that_of_the_key_and_never_of_the_body(acme_people: People) -> None:  # EX-89
     people, call = acme_people, acme_people.made.call
     assert (await people.ask(people.keys["ann"])).json()["content"] == "Hello ann."
     assert fields_of(await people.ask(people.keys["ann"], user_id="ben")).keys() == {"user_id"}
@@ -129,8 +129,8 @@ async def test_a_repeat_of_a_call_is_that_of_the_same_person_alone(acme_people: 
 
 async def test_a_key_is_for_a_person_who_is_there_and_lists_show_whose_it_is(acme_people: People) -> None:
     people, call = acme_people, acme_people.made.call
-    nobody = await call("POST", f"{TEAM}/keys", json={"member_id": "nobody"})
-    assert error_of(nobody) == (404, "member_not_found")
+    unknown = await call("POST", f"{TEAM}/keys", json={"member_id": "eve"})
+    assert error_of(unknown) == (404, "member_not_found")
     keys = (await call("GET", f"{TEAM}/keys")).json()["keys"]
     assert [key["member_id"] for key in keys] == [None, "ann", "ben"]
     assert (await call("DELETE", f"{TEAM}/members/ann")).status_code == 204
@@ -186,7 +186,7 @@ async def test_only_what_an_agent_reads_of_a_person_is_written(acme_people: Peop
         assert (await call("PUT", f"{OPEN}/files/{path}", **ann)).status_code == 200, path
     for address in (f"{KEEPER}/files/SOUL.md", f"{OPEN}/files/notes.md", f"{OPEN}/files/a/USER.md"):
         assert fields_of(await call("PUT", address, **ann)).keys() == {"path"}, address
-    unknown = await call("PUT", f"{TEAM}/agents/nobody/files/USER.md", **ann)
+    unknown = await call("PUT", f"{TEAM}/agents/eve/files/USER.md", **ann)
     assert error_of(unknown) == (404, "agent_not_found")
 
 

@@ -13,9 +13,9 @@ from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agents
 from executor.agents.team_view import TeamViews
 from executor.call_agents import CallAgents, LeaseSettings
-from executor.call_person import ReadPersonFiles
 from executor.domain.conversation.chat import ModelReply
 from executor.model_port import Prompt
+from executor.read_person_files import ReadPersonFiles
 from executor.steps.step_runner import Models
 from rota_common.clock import now
 from rota_common.errors import Transient

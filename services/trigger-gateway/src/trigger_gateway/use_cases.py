@@ -26,9 +26,7 @@ from trigger_gateway.audit.record_changes import RecordChanges
 from trigger_gateway.databases.assign_databases import AssignDatabases
 from trigger_gateway.databases.change_streams import StreamLeases
 from trigger_gateway.members.check_manager import CheckManager
-from trigger_gateway.members.end_files import EndFiles
 from trigger_gateway.members.manage_members import ManageMembers
-from trigger_gateway.members.person_of import PersonOf
 from trigger_gateway.ports import Adapters, Messaging
 from trigger_gateway.robots.routes import Routes
 from trigger_gateway.robots.save_robot import SaveRobot
@@ -71,8 +69,7 @@ class UseCases:
     publish_removals: PublishRemovals
     clear_team: ClearTeam
     members: ManageMembers
-    person_of: PersonOf
-    end_files: EndFiles
+    people: wiring.PeopleCases
     secrets: ManageSecrets
     read_secrets: ReadSecrets
     reseal_secrets: ResealSecrets
@@ -208,8 +205,7 @@ class UseCases:
                 documents=adapters.team_documents,
             ),
             members=people.manage,
-            person_of=people.person_of,
-            end_files=people.end_files,
+            people=people,
             secrets=ManageSecrets(
                 secrets=adapters.secrets,
                 operator=adapters.operator_secrets,

@@ -81,7 +81,7 @@ class Party:
     async def _asked(self, agent: AgentCard, message: GivenMessage, words: Message) -> Shape:
         if message.task_id:
             raise _no_task(message.task_id)
-        user = await self.use.person_of(self.team, self.caller)
+        user = await self.use.people.person_of(self.team, self.caller)
         call = AgentCall(agent.id, [words], chat_id=message.context_id or None, key=message.message_id, user=user)
         question, reply = await self.use.offered.ask(self.team, call)
         parts = [text_part(reply.content)]

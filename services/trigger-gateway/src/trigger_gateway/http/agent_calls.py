@@ -46,7 +46,7 @@ async def call_agent(
     """With `stream`: events `piece` (`{"piece": 1, "text": …}`), `cleared` (the pieces so far don't count), and at the
     end `result` with the whole answer, or `error`. Errors of the agent are in `error`, with status 200."""
     wanted = body.call(agent, idempotency_key(request.headers, body.request_id))
-    wanted = replace(wanted, user=await use.person_of(team, caller))
+    wanted = replace(wanted, user=await use.people.person_of(team, caller))
     question = await use.call_agent.prepare(team, wanted, streamed=body.stream)
     if body.stream:
         jetstream_of(use)  # before the response begins: afterwards its status can't change

@@ -48,7 +48,7 @@ class PersonFile(FileInfo):
 async def list_agent_files(
     team: Name, agent: Agent, use: UseCasesDep, caller: CallerDep, member: Member = None
 ) -> PersonFileList:
-    person = await use.person_of.whose(team, caller, member)
+    person = await use.people.person_of.whose(team, caller, member)
     wanted = ListFiles(team_id=team, member_id=person, agent_id=platform_name(agent))
     return PersonFileList(member_id=person, files=(await rpc.call(use.ask, LIST_FILES, wanted)).files)
 
@@ -63,7 +63,7 @@ async def read_agent_file(
     team: Name, agent: Agent, path: PersonalFile, use: UseCasesDep, caller: CallerDep, member: Member = None
 ) -> Response:
     """The ETag is the SHA-256 of the content."""
-    person = await use.person_of.whose(team, caller, member)
+    person = await use.people.person_of.whose(team, caller, member)
     wanted = ReadFile(team_id=team, member_id=person, agent_id=platform_name(agent), path=_known(path))
     read = await rpc.call(use.ask, READ_FILE, wanted)
     headers = {"etag": f'"{done(read).etag}"', "x-content-type-options": "nosniff"}
@@ -87,7 +87,7 @@ async def write_agent_file(
     if_none_match: IfNoneMatch = None,
 ) -> PersonFile:
     """An existing file is replaced, unless a header forbids it (409)."""
-    person, text = await use.person_of.whose(team, caller, member), text_of(await request.body())
+    person, text = await use.people.person_of.whose(team, caller, member), text_of(await request.body())
     wanted = WriteFile(
         team_id=team,
         member_id=person,
@@ -98,8 +98,8 @@ async def write_agent_file(
     )
     use.call_agent.guard.check(team, [agent], text)
     written = done(await rpc.call(use.ask, WRITE_FILE, wanted))
-    if await use.members.members.find(team, person) is None:  # removed meanwhile: so is what was written
-        async with use.end_files(team, person=person):
+    if await use.people.person_of.members.find(team, person) is None:  # removed meanwhile: so is what was written
+        async with use.people.end_files(team, person=person):
             raise NotFound("member_not_found", f"team {team} has no member {person} any more")
     return PersonFile(member_id=person, **dict(written))
 
@@ -117,7 +117,7 @@ async def delete_agent_file(
     member: Member = None,
     if_match: IfMatch = None,
 ) -> Response:
-    person = await use.person_of.whose(team, caller, member)
+    person = await use.people.person_of.whose(team, caller, member)
     request.state.on = {"member_id": person}
     wanted = DeleteFile(
         team_id=team, member_id=person, agent_id=platform_name(agent), path=_known(path), etag=etag_of(if_match)

@@ -121,7 +121,7 @@ class TeamTools:
                 [Message(content=given.message)],
                 timeout=given.timeout,
                 chat_id=given.chat_id,
-                user=await self.use.person_of(self.team, self.caller),
+                user=await self.use.people.person_of(self.team, self.caller),
             )
             question, reply = await self.use.offered.ask(self.team, call)
             data = {"agent_id": reply.agent_id, "content": reply.content, "response": reply.whole_response()}

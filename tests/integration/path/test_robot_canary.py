@@ -1,4 +1,4 @@
-"""A robot's canary, from `rota apply --canary` to the prompts of its runs, their mails and their figures."""
+"""A robot's canary, from `rota apply --canary` to the prompts of its runs and their figures."""
 
 import asyncio
 import json
@@ -36,7 +36,8 @@ class Model:
         self.seen: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
 
     def answer(self, asked: ModelRequest) -> str | Reply:
-        said = str(asked.body["messages"])
+        others = r'<material-\w+ name="(?:pending|since then)">.*?</material-\w+>'  # about runs beside this one
+        said = re.sub(others, "", str(asked.body["messages"]))
         names, marks = re.findall(r"request number (\w+)", said), {*re.findall(r"Write as revision (\w+)", said)}
         if names and marks:
             self.seen[names[0]][kind(asked).partition(":")[0]] |= marks
@@ -65,7 +66,6 @@ async def apply(system: System, mark: str, *, canary: int | None = None) -> dict
     config: dict[str, Any] = {
         "identity": {"role": "Writes", "duties": [f"Write as revision {mark}"]},
         "resources": {"agents": ["experts.text-writer"]},
-        "delivery": {"type": "email", "opts": {"to": [f"{mark}@example.org"]}},
         "executor": {"planning": "always"},
     }
     config |= {"learn": {"on": False}, "quota": {"max": 10, "queue": 100}}
@@ -104,9 +104,6 @@ async def test_each_run_is_its_revisions_from_start_to_end_and_counts_there(mode
         (1, counts["one"], counts["one"], 0),
         (2, counts["two"], counts["two"] - len(failed), len(failed)),
     ]
-    await system.mails.wait(TRIED - len(failed))
-    mails = Counter(str(mail["To"]) for mail in system.mails.received)
-    assert mails == {"one@example.org": counts["one"], "two@example.org": counts["two"] - len(failed)}
 
     other = str((await system.admin.create_team("other"))["api_key"])
     async with Api(system.stack.url, "other", key=other) as theirs:

@@ -1,4 +1,4 @@
-"""What a robot knows: shared knowledge and data, and the lessons of its runs."""
+"""The knowledge of a robot: shared collections and data, and the lessons of its runs."""
 
 from datetime import datetime, timedelta
 

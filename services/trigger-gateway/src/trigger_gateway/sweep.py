@@ -13,7 +13,7 @@ LOG = logger(service="trigger-gateway")
 Key = TypeVar("Key")
 
 
-@dataclass
+@dataclass(frozen=True, kw_only=True)
 class Sweep(Generic[Key]):
     """What fails is passed over, and tried again once all others were. `failing`: what the log says of it; `check`
     raises when nothing can work now, which is no item's fault, so that none is passed over."""

@@ -17,7 +17,7 @@ class CopyDefinitions:
     _sweep: Sweep[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_sweep", Sweep("definitions not copied", self.check))
+        object.__setattr__(self, "_sweep", Sweep(failing="definitions not copied", check=self.check))
 
     def check(self) -> None:
         """Raise Transient if it can't work now, so that nothing is saved that other services would not see."""

@@ -19,7 +19,7 @@ class SyncRobots:
     _sweep: Sweep[tuple[str, str]] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_sweep", Sweep("robot not published", self.check))
+        object.__setattr__(self, "_sweep", Sweep(failing="robot not published", check=self.check))
 
     def check(self) -> None:
         """Raise Transient if it can't work now, so that nothing is saved that other services would not see."""

@@ -19,13 +19,12 @@ from rota_common.bus.router import Router
 from rota_common.bus.rpc import Ask, respond
 from rota_common.clock import Clock, now
 from rota_common.retries import backoff
-from rota_common.runtime import metrics, readiness
+from rota_common.runtime import readiness
 from rota_common.runtime.logs import logger
 from rota_common.runtime.settings import ServiceSettings
 from rota_common.runtime.supervised_loop import SupervisedLoop
 from rota_contracts.catalog import Channel
 from rota_contracts.envelope import Event
-from rota_contracts.version import VERSION
 
 Hook = Callable[[], Awaitable[None]]
 Work = Callable[[], Awaitable[bool | None]]
@@ -186,7 +185,6 @@ class Service:
 
     async def start(self) -> None:
         """Return at once; `started` is set when the service has all it needs. It waits for its servers for ever."""
-        metrics.BUILD_INFO.labels(self.name, VERSION).set(1)
         readiness.RUNNING.add(self)
         self._tasks.append(asyncio.create_task(self._run(), name=f"{self.name}: start"))
 

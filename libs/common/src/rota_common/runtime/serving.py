@@ -20,6 +20,7 @@ from starlette.types import ASGIApp
 
 from rota_common.runtime import embedded_http, logs
 from rota_common.runtime.exposition import measure_loop_lag, metrics_page
+from rota_common.runtime.metrics import BUILD_INFO
 from rota_common.runtime.service import Service
 from rota_common.runtime.settings import ServiceSettings
 from rota_contracts.version import VERSION
@@ -74,6 +75,7 @@ def lifespan(
                 listener = ends.enter_context(socket.create_server(internal))
                 routes = Starlette(routes=health_routes(service))
                 await ends.enter_async_context(embedded_http.serve(routes, listener, lifespan="off"))
+            BUILD_INFO.labels(service.name, VERSION).set(1)
             await service.start()
             lag = asyncio.create_task(measure_loop_lag())
             try:

@@ -18,7 +18,7 @@ from a2a.types import Message, Part, Role, SendMessageRequest
 async def main(url: str, text: str) -> None:
     headers = {"Authorization": f"Bearer {os.environ['ROTA_KEY']}"}
     async with httpx.AsyncClient(headers=headers, timeout=600) as http:
-        client = await create_client(url, ClientConfig(httpx_client=http))
+        client = await create_client(url, ClientConfig(httpx_client=http, streaming=False))
         message = Message(message_id=uuid4().hex, role=Role.ROLE_USER, parts=[Part(text=text)])
         async for response in client.send_message(SendMessageRequest(message=message)):
             print("over A2A:", " ".join(part.text for part in response.message.parts))

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import pytest
 
 from executor.abort_calls import AbortCalls
 from executor.adapters.in_memory import (
+    InMemoryBlobs,
     InMemoryCalls,
     InMemoryFiles,
     InMemoryRobots,
@@ -27,8 +28,11 @@ from executor.agents.team_view import TeamViews
 from executor.call_agents import CallAgents, LeaseSettings
 from executor.call_with_tools import CallWithTools
 from executor.domain.conversation.chat import ModelReply, Tool, ToolCall
+from executor.robot_hooks import HooksOfRobots
 from executor.spending.budget_port import AtCeiling
+from executor.steps.hook_chain import HookChain
 from executor.steps.models import Models
+from executor.steps.notify_hooks import NotifyHooks
 from executor.steps.own_hooks import HookMeans
 from executor.steps.redacted_calls import RedactedTools
 from executor.tool_ports import Tools
@@ -60,6 +64,10 @@ def a_call(call_id: str = "c1", member: str = ALL, **fields: Any) -> CallAgent:
     return CallAgent.model_validate(of | {"messages": [Message(content="What is due?")]} | fields)
 
 
+def secrets(team: str) -> Sequence[str]:
+    return ("hunter2",)
+
+
 class World:
     """Replicas that share a store, a model and tools."""
 
@@ -79,9 +87,13 @@ class World:
         self.tools = ScriptedTools([FIND, PAY, DROP, OTHER], answer=work)
 
     def replica(self, owner: str = "first", *, lease: float = LEASE, tools: Tools | None = None) -> CallAgents:
-        used = RedactedTools(tools or self.tools, lambda team: ("hunter2",))
         with_tools = CallWithTools(
-            calls=self.calls, tools=used, recording=ScriptedTools(), clock=self.clock, owner=owner
+            calls=self.calls,
+            tools=RedactedTools(tools or self.tools, secrets),
+            recording=ScriptedTools(),
+            clock=self.clock,
+            owner=owner,
+            known_secrets=secrets,
         )
         return CallAgents(
             calls=self.calls,
@@ -343,3 +355,165 @@ async def test_each_answer_that_a_hook_lets_go_on_has_a_turn_of_its_own(world: W
     assert len({use.step_id for use in world.tools.calls}) == 2
     assert len({prompt.step_id for prompt in world.model.prompts}) == 4
     assert "May is due." in world.read()
+
+
+SEEKER = "---\nteams: '*'\n{}\nmcp: {{servers: [{{server_id: shop}}]}}\n---\nYou seek."
+
+
+def of_agents(world: World) -> list[str]:
+    """Who was asked, in this order."""
+    said = [prompt.messages[0].text() for prompt in world.model.prompts]
+    return ["seeker" if "You seek." in words else "keeper" for words in said]
+
+
+async def test_another_agent_searches_the_web_for_the_caller_and_with_no_more_rights(world: World) -> None:  # CL-28
+    world.write(AGENT.replace("\n---\nYou", "\nuses: {web: seeker}\nautonomy: supervised\n---\nYou"))
+    (world.folder / "seeker.md").write_text(SEEKER.format("uses: {fetch: keeper, web: seeker}\nautonomy: full"))
+    world.model = ScriptedModel(
+        uses("web_search", query="bills"), uses(PAY.name, FIND.name), "May, by hunter2.", "It is May."
+    )
+    world.robots.put(a_robot(config={"resources": {"mcp": [{"id": "shop"}], "agents": ["keeper"]}}))
+    reply = await world.replica()(a_call(member=MEMBER, chat_id="chat", timeout=60))
+    assert (reply.content, called(reply)) == ("It is May.", [("web_search", "completed")])
+    assert of_agents(world) == ["keeper", "seeker", "seeker", "keeper"]
+    assert world.model.prompts[1].messages[-1].text().endswith("\nbills")
+    assert 0 < world.model.prompts[1].timeout < 60
+    # Who waits isn't offered, and what its caller may not do without a person, it may neither.
+    assert world.offered()[0] == [DROP.name, FIND.name, PAY.name, "web_search"]
+    assert world.offered()[1] == [DROP.name, FIND.name, PAY.name]
+    assert "autonomy supervised" in "".join(message.text() for message in world.model.prompts[2].messages)
+    assert [use.name for use in world.tools.calls] == [FIND.name]
+    assert "May, by [REDACTED]." in world.read()
+
+
+async def test_agents_that_ask_each_other_are_as_few_as_those_of_hooks(world: World) -> None:  # CL-28
+    for number in range(5):
+        front = SEEKER.format(f"uses: {{web: n{(number + 1) % 5}}}")
+        (world.folder / f"n{number}.md").write_text(front)
+
+    async def answer(prompt: Any) -> ModelReply:
+        asks = any(tool.name == "web_search" for tool in prompt.tools) and len(prompt.messages) == 2
+        return uses("web_search", query="more") if asks else ModelReply(text="Found.")
+
+    world.model = ScriptedModel(answer=answer)
+    assert (await world.replica()(a_call(assistant_id="n0"))).content == "Found."
+    assert ["web_search" in tools for tools in world.offered()] == [True, True, True, False, True, True, True]
+
+
+async def test_an_agent_that_a_tool_asked_is_not_asked_again_after_a_crash(world: World) -> None:  # CL-28
+    world.write(AGENT.replace("\n---\nYou", "\nuses: {web: seeker}\n---\nYou"))
+    (world.folder / "seeker.md").write_text(SEEKER.format("name: The seeker"))
+    begun, asked = asyncio.Event(), list[str]()
+    answers = {"keeper": [uses("web_search", query="bills")], "seeker": [uses(PAY.name)]}
+
+    async def answer(prompt: Any) -> ModelReply:
+        who = "seeker" if "You seek" in prompt.messages[0].text() else "keeper"
+        asked.append(who)
+        if answers[who]:
+            return answers[who].pop()
+        if not begun.is_set():  # the seeker has paid, and doesn't come to say so
+            begun.set()
+            await asyncio.Event().wait()
+        return ModelReply(text=f"The {who} has it.")
+
+    world.model = ScriptedModel(answer=answer)
+    first = world.replica()
+    asking = asyncio.create_task(first(a_call()))
+    await begun.wait()
+    await first.close()
+    await asyncio.gather(asking, return_exceptions=True)
+    reply = await world.replica("second")(a_call())
+    assert (reply.content, called(reply)) == ("The keeper has it.", [("web_search", "completed")])
+    assert asked == ["keeper", "seeker", "seeker", "seeker", "keeper"]
+    assert [use.name for use in world.tools.calls] == [PAY.name]
+
+
+HOOKS = {
+    "before_llm_call": [{"process": "crm.words"}],
+    "before_tool_call": [{"process": "crm.check"}],
+    "after_tool_call": [{"process": "crm.seen"}],
+}
+
+
+class HookedWorld:
+    """A world with a robot whose hooks reply what `says` says; `asked`: what they got."""
+
+    def __init__(self, world: World, **says: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        self.world, self.says, self.asked = world, says, list[dict[str, Any]]()
+        self.notify = NotifyHooks(blobs=InMemoryBlobs())
+        config = {"resources": {"mcp": [{"id": "shop"}], "agents": ["keeper"]}, "hooks": HOOKS}
+        world.robots.put(a_robot(config=config))
+
+    def replica(self, owner: str = "first") -> CallAgents:
+        replica = self.world.replica(owner)
+        chain = HookChain(platform=(), processes=ScriptedProcesses(answer=self._answer))
+        means = HooksOfRobots(chain=chain, notify=self.notify, calls=self.world.calls, models=replica.models)
+        return replace(replica, robot_hooks=means)
+
+    async def _answer(self, name: str, call: ProcessCall) -> str:
+        given: Any = call.args[0]
+        self.asked.append(given)
+        says = self.says.get(name.removeprefix("crm."))
+        return json.dumps(says(given) if says else {})
+
+    def points(self) -> list[str]:
+        return [given["point"] for given in self.asked]
+
+
+def brief(given: dict[str, Any]) -> dict[str, Any]:
+    return {"messages": [*({"id": each["id"]} for each in given["messages"]), {"role": "user", "text": "Be brief."}]}
+
+
+async def test_a_robots_hooks_hold_in_a_call_in_its_name(world: World) -> None:  # EX-44 CL-28
+    def check(given: dict[str, Any]) -> dict[str, Any]:
+        pays = given["tool"]["name"] == PAY.name
+        return {"action": "cancel", "reason": "no money"} if pays else {"arguments": {"of": "June"}}
+
+    hooked = HookedWorld(world, words=brief, check=check)
+    world.model = ScriptedModel(uses(FIND.name, PAY.name, of="May"), "June.", "No robot.")
+    reply = await hooked.replica()(a_call(member=MEMBER))
+    await hooked.notify.idle()
+    assert (reply.content, called(reply)) == ("June.", [(FIND.name, "completed"), (PAY.name, "failed")])
+    assert [use.arguments for use in world.tools.calls] == [{"of": "June"}]
+    assert [prompt.messages[-1].text() for prompt in world.model.prompts] == ["Be brief."] * 2
+    assert "no money" in world.read()
+    points = ["before_llm_call", *["before_tool_call"] * 2, *["after_tool_call", "before_llm_call"]]
+    assert sorted(hooked.points()) == sorted(points)
+    of = {(each["team_id"], each["member_id"], each["agent"], each["execution_id"]) for each in hooked.asked}
+    assert of == {(TEAM, MEMBER, "keeper", "")}
+    [seen] = [each["tool"] for each in hooked.asked if each["point"] == "after_tool_call"]
+    assert (seen["arguments"], seen["error"], bool(seen["output"])) == ({"of": "June"}, None, True)
+    await hooked.replica()(a_call("c2"))
+    assert len(hooked.asked) == len(points)
+
+
+async def test_a_robots_hook_cancels_a_call_in_its_name_and_chooses_among_its_connectors(world: World) -> None:  # EX-44
+    hooked = HookedWorld(world, words=lambda given: {"action": "cancel", "reason": "not today"})
+    assert (await hooked.replica()(a_call(member=MEMBER))).error == "hook crm.words cancelled it: not today"
+    hooked.says["words"] = lambda given: {"model": "theirs"}
+    assert "crm.words failed" in (await hooked.replica()(a_call("c2", member=MEMBER))).error
+    assert world.model.prompts == []
+
+
+async def test_a_robots_hooks_are_not_asked_again_after_a_crash(world: World) -> None:
+    hooked, begun = HookedWorld(world, words=brief), asyncio.Event()
+
+    async def answer(prompt: Any) -> ModelReply:
+        if not any(message.role == "tool" for message in prompt.messages):
+            return uses(PAY.name)
+        if not begun.is_set():
+            begun.set()
+            await asyncio.Event().wait()
+        return ModelReply(text="Paid.")
+
+    world.model = ScriptedModel(answer=answer)
+    first = hooked.replica()
+    asking = asyncio.create_task(first(a_call(member=MEMBER)))
+    await begun.wait()
+    await first.close()
+    await asyncio.gather(asking, return_exceptions=True)
+    assert (await hooked.replica("second")(a_call(member=MEMBER))).content == "Paid."
+    await hooked.notify.idle()
+    assert sorted(hooked.points()) == sorted([*["before_llm_call"] * 2, "before_tool_call", "after_tool_call"])
+    assert world.model.prompts[-1].messages == world.model.prompts[-2].messages
+    assert len(world.tools.calls) == 1

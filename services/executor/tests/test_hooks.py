@@ -40,7 +40,7 @@ class HookedShop(StepHarness):
         super().__init__(model, **given)
         runner: Any = self.run_step
         chain = HookChain(platform=hooks, processes=self.processes)
-        self.notify = NotifyHooks(chain=chain, blobs=self.blobs)
+        self.notify = NotifyHooks(blobs=self.blobs)
         self.prompts = HookedPrompts(chain=chain, models=runner.models, blobs=self.blobs)
         steps: Any = HookedSteps(run_step=replace(runner, hooks=self.prompts), chain=chain, notify=self.notify)
         self.run_step = steps
@@ -294,7 +294,7 @@ async def test_a_team_whose_hooks_hang_keeps_no_more_than_its_share_of_them() ->
     shop = HookedShop(ScriptedModel("done"), hook)
     call = HookCall(point=AFTER_TOOL, step_id="s", team_id=TEAM, member_id=MEMBER, execution_id="e1", phase="run")
     for _ in range(MOST_OF_TEAM + 5):
-        shop.notify(one_task(), call, None)
+        shop.notify([hook], call, None)
     await asyncio.sleep(0)
     assert len(hook.calls) == MOST_OF_TEAM
     await shop.notify.close()

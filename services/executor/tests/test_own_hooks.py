@@ -264,7 +264,7 @@ async def test_agents_that_call_each_other_come_to_an_end(tmp_path: Path) -> Non
     for _ in range(4):
         found = found["next"][0]
         error, found = found["error"], found["response"]
-    assert error == "expected at most 3 agents that call each other by hooks: n0 → n1 → n2 → n3 → n4"
+    assert error == "expected at most 3 agents that wait for each other: n0 → n1 → n2 → n3 → n4"
     assert len(world.model.prompts) == 4
     hooks = {"to.a": calls("a"), "to.b": calls("b")}
     world = Keepers(tmp_path / "circle", ScriptedModel(), hooks, a="hooks: {next: to.b}", b="hooks: {next: to.a}")

@@ -89,14 +89,14 @@ async def system(
 
 
 @asynccontextmanager
-async def client(system: System, name: str, *, polling: bool = False) -> AsyncIterator[Client]:
+async def client(system: System, name: str, *, polling: bool = False, streaming: bool = False) -> AsyncIterator[Client]:
     """The official client of an agent or a robot of the team. With `polling` it gets a task at once."""
     key = (await system.api.create_key("member", "another program"))["api_key"]
     async with httpx.AsyncClient(
         headers={"authorization": f"Bearer {key}"}, timeout=PATIENCE_S, trust_env=False
     ) as http:
         url = f"{system.stack.url}/v1/teams/{system.team}/a2a/{name}"
-        yield await create_client(url, ClientConfig(httpx_client=http, polling=polling))
+        yield await create_client(url, ClientConfig(httpx_client=http, polling=polling, streaming=streaming))
 
 
 def message(text: str, **more: Any) -> SendMessageRequest:
@@ -169,3 +169,20 @@ async def test_another_teams_key_finds_no_card_and_no_task_and_the_own_one_cance
         assert over.status.state == TaskState.TASK_STATE_CANCELED
         ended = await system.ended({"execution_id": task.id})
         assert ended.status is ExecStatus.CANCELLED
+
+
+async def test_an_answer_and_a_task_are_streamed_to_the_official_client(system: System) -> None:
+    async with client(system, "keeper", streaming=True) as keeper:
+        events = [each async for each in keeper.send_message(message("Keep this."))]
+    assert events[0].task.status.state == TaskState.TASK_STATE_WORKING
+    assert events[-2].artifact_update.artifact.parts[0].text == "It is kept."
+    assert events[-1].status_update.status.state == TaskState.TASK_STATE_COMPLETED
+    async with client(system, "payer", streaming=True) as payer:
+        events = [each async for each in payer.send_message(message("Pay the bill of BigCorp."))]
+        asked = events[-1].status_update
+        assert asked.status.state == TaskState.TASK_STATE_INPUT_REQUIRED
+        assert asked.status.message.parts[0].text == "How much?"
+        assert events[0].task.id == asked.task_id
+        answer = message("42 EUR", task_id=asked.task_id)
+        events = [each async for each in payer.send_message(answer)]
+        assert "bank.pay waits for the approval" in events[-1].status_update.status.message.parts[0].text

@@ -8,6 +8,7 @@ from rota_contracts.messages.conversation import ToolStatus
 from rota_contracts.messages.trigger import Message
 from rota_contracts.messages.usage import ModelCall
 from rota_contracts.model import Instant, Json, Name, Part, Payload
+from rota_contracts.robots.autonomy import Autonomy
 
 DEFAULT_TIMEOUT_S = 600
 LONGEST_S = 3600
@@ -42,6 +43,7 @@ class CallAgent(Part):
     callers: list[str] = Field(
         default=[], max_length=CALLERS, description="the agents that led to this call, by hooks or by `uses`"
     )
+    autonomy: Autonomy | None = Field(default=None, description="the strictest of theirs; null adds nothing")
 
 
 class Completion(Part):

@@ -2,71 +2,43 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import partial
-from time import monotonic
 
-from executor.agents.connectors import Connector
-from executor.agents.prompt_files import Agent
-from executor.agents.team_view import TeamView
-from executor.call_context import (
-    answered,
-    facts_of,
-    may_call,
-    messages_of,
-    mode_of,
-    payer_of_call,
-    system_of,
-    with_uses,
-)
+from executor.answer_call import AnswerCall, ObservePiece, not_observed
+from executor.call_context import may_call, mode_of, system_of, with_uses
 from executor.call_port import Calls
 from executor.call_with_hooks import call_with_hooks, hooks_of_call
-from executor.call_with_tools import Asked, CallWithTools, ClaimLost, Thought, caller_of
-from executor.domain.answers.understand import Understood, understand, with_quoted
-from executor.domain.context.budget import fit_tools
-from executor.domain.conversation.chat import ModelReply, Tool
-from executor.domain.planning.answer import LENGTH_LIMIT
-from executor.domain.query_class import last_words
+from executor.call_with_tools import CallWithTools, ClaimLost
 from executor.domain.run import CEILING, Run, Signal
-from executor.model_port import Model, Prompt
 from executor.ports import Runs
 from executor.read_person_files import OfPerson, no_person
+from executor.robot_hooks import HooksOfRobots
 from executor.runs.worker import RENEWALS
 from executor.spending.budget_port import AtCeiling
-from executor.steps.answer_stream import AnswerStream
-from executor.steps.in_window import ask_within
-from executor.steps.models import Candidate, Models
+from executor.steps.models import Models
 from executor.steps.own_hooks import HookMeans
 from executor.steps.redacted_calls import KnownValues
 from rota_common.bus.rpc import STILL_WORKING_S, StillWorking
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
 from rota_contracts.ids import derived_id
-from rota_contracts.messages.agent import AgentReply, AnswerPieceV1, CallAgent
-from rota_contracts.messages.conversation import Turn
-from rota_contracts.messages.trigger import ExecutorMode, Message
+from rota_contracts.messages.agent import AgentReply, CallAgent
+from rota_contracts.messages.trigger import ExecutorMode
 from rota_contracts.robots.robot import Robot
 
 POLL_S = 0.3
 """How often to look for the reply that another replica is working on."""
 
-FIRST_SHARE = 0.5
-"""Of the time that is left, for a connector before the last: its fallback needs time, too."""
-
 CEILING_AGAIN_S = 60.0
 """Before a call is made again that had no room below a ceiling."""
 
 FindRobot = Callable[[str, str], Awaitable[Robot | None]]
-ObservePiece = Callable[[AnswerPieceV1], Awaitable[None]]
 
 
 async def no_robot(team: str, member: str) -> Robot | None:
     return None
-
-
-async def not_observed(piece: AnswerPieceV1) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -101,6 +73,7 @@ class CallAgents:
     hooks: HookMeans | None = None
     with_tools: CallWithTools | None = None
     of_person: OfPerson = no_person
+    robot_hooks: HooksOfRobots | None = None
     _under_way: dict[str, asyncio.Task[AgentReply]] = field(init=False, default_factory=dict)
 
     async def __call__(self, request: CallAgent) -> AgentReply:
@@ -221,76 +194,21 @@ class CallAgents:
         self.models.check_offered(agent, request.model or "", view=view)
         agent, said = await self.of_person(request, with_uses(agent, request, view))
         messages = [system_of(request, agent, robot, run), *said, *request.messages]
-        answer = partial(self._answer, view, run, robot)
+        answer = AnswerCall(
+            models=self.models,
+            view=view,
+            run=run,
+            robot=robot,
+            ask_agent=self._stored_reply,
+            with_tools=self.with_tools,
+            observe_piece=self.observe_piece,
+            known_secrets=self.known_secrets,
+            robot_hooks=self.robot_hooks,
+        )
         if self.hooks is not None and agent.hooks and mode_of(run, robot) is ExecutorMode.STANDARD:
             hooks = hooks_of_call(self.hooks, request, agent, view=view, ask_agent=self._stored_reply)
             return await call_with_hooks(hooks, request, messages, answer=answer)
         return await answer(request, agent, messages)
-
-    async def _answer(
-        self,
-        view: TeamView,
-        run: Run | None,
-        robot: Robot | None,
-        request: CallAgent,
-        agent: Agent,
-        messages: Sequence[Message],
-        again: int = 0,
-    ) -> AgentReply:
-        """`again`: how often its hook has let the model go on."""
-        mode, began, first = mode_of(run, robot), monotonic(), messages[0]
-        known = facts_of(request, run) if run else {"words": request.messages[-1].text()}
-        form = request.form if view.agents.is_built_in(agent) else None
-        wanted = request.model or agent.connector or self._routed(request, mode, view=view)
-        said_before = request.model_copy(update={"messages": [*messages[1:]]})
-        base = derived_id("asked again", request.call_id, again) if again else request.call_id
-
-        async def think(asked: Asked) -> Thought:
-            spent = monotonic() - began if asked.iteration else 0.0
-
-            async def ask(candidate: Candidate) -> tuple[ModelReply, Understood, Connector]:
-                left, connector = request.timeout - spent - candidate.waited, candidate.connector
-                seconds = left if candidate.last else left * FIRST_SHARE
-                tools = fit_tools(asked.tools, connector.window)
-                whole, native = messages_of(said_before, first, replace(asked, tools=tools), connector)
-                step_id = derived_id("call", base, asked.iteration) if asked.iteration else base
-                prompt = Prompt(whole, connector, seconds, step_id, agent.options, known, native, schema=form)
-                return *await self._streamed(request, candidate.model, prompt, tools), connector
-
-            payer = payer_of_call(request, run, robot)
-            (reply, said, connector), _ = await self.models.ask(ask, mode, wanted, payer=payer, view=view)
-            return Thought(reply, said.text, said.calls, connector)
-
-        caller = caller_of(request, agent, robot, mode, view=view, again=again)
-        if caller is None or self.with_tools is None:
-            return answered(await think(Asked(Turn(number=1))), agent.id, first)
-        thought, tools = await self.with_tools(caller, think)
-        return answered(thought, agent.id, first).model_copy(update={"tools": tools})
-
-    def _routed(self, request: CallAgent, mode: ExecutorMode, *, view: TeamView) -> str:
-        """The connector for a person's query; calls in the course of a run are none."""
-        query = "" if request.execution_id else last_words(request.messages)
-        found = self.models.route(mode, query, view=view)
-        return found.connector if found else ""
-
-    async def _streamed(
-        self, request: CallAgent, model: Model, prompt: Prompt, tools: Sequence[Tool]
-    ) -> tuple[ModelReply, Understood]:
-        """The reply, and its answer in pieces, too, where the caller wants them."""
-        async with AnswerStream(partial(self._piece, request), known=self.known_secrets(request.team_id)) as stream:
-            reply, messages = await ask_within(
-                model, replace(prompt, on_text=stream.feed if request.streamed else None)
-            )
-            written = [message.text() for message in messages if message.role in ("user", "tool")]
-            reply = with_quoted(reply, tools, written)
-            said = understand(reply, tools)
-            if stream.begun and not said.calls and len(said.text) <= LENGTH_LIMIT:
-                await stream.end(said.text)
-            return reply, said
-
-    async def _piece(self, request: CallAgent, number: int, text: str) -> None:
-        of = {"team_id": request.team_id, "member_id": request.member_id, "call_id": request.call_id}
-        await self.observe_piece(AnswerPieceV1(**of, piece=number, text=text))
 
     async def _run(self, request: CallAgent) -> Run | None:
         """The execution of the call, if it is this robot's: its robot and its mode apply."""

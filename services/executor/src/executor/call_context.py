@@ -101,17 +101,23 @@ def messages_of(
     request: CallAgent, first: Message, asked: Asked, connector: Connector
 ) -> tuple[Sequence[Message], Sequence[Tool]]:
     """The conversation of a call, and the tools beside it: those of a model without calls of its own stand in its
-    system prompt `first`. Without tools it is what the caller sent."""
+    system prompt `first`, and `said` makes its calls text. Without tools it is what the caller sent."""
     if not asked.tools and not asked.iteration:
         return [first, *request.messages], ()
     native, frame = connector.can(CALLS), frame_of("call", request.team_id, request.call_id)
     means = explained(() if native else asked.tools)
     system = Message(role="system", content=joined(first.text(), means, asked.skills, frame.preamble))
     rounds = [message for each in asked.turn.rounds for message in in_round(each, {}, frame)]
-    said = progress_note(asked.stalled) if asked.closing is None else CLOSING.format(cap=asked.closing)
-    last = [Message(role="user", content=said)] if said else []
+    note = progress_note(asked.stalled) if asked.closing is None else CLOSING.format(cap=asked.closing)
+    last = [Message(role="user", content=note)] if note else []
     messages: Sequence[Message] = [system, *request.messages, *rounds, *last]
-    return (messages, asked.tools) if native else (as_text(messages), ())
+    return messages, asked.tools if native else ()
+
+
+def said(messages: Sequence[Message], asked: Asked, connector: Connector) -> Sequence[Message]:
+    """The messages as this connector's model takes them."""
+    talks = not asked.tools and not asked.iteration
+    return messages if talks or connector.can(CALLS) else as_text(messages)
 
 
 def facts_of(request: CallAgent, run: Run) -> dict[str, Any]:

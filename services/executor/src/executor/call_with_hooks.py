@@ -22,7 +22,15 @@ def hooks_of_call(
     means: HookMeans, request: CallAgent, agent: Agent, *, view: TeamView, ask_agent: AskAgent
 ) -> OwnHooksAsked:
     about, seconds = _about(request, agent), request.timeout
-    return OwnHooksAsked(means=means, view=view, agent=agent, about=about, ask_agent=ask_agent, seconds=seconds)
+    return OwnHooksAsked(
+        means=means,
+        view=view,
+        agent=agent,
+        about=about,
+        ask_agent=ask_agent,
+        seconds=seconds,
+        autonomy=request.autonomy,
+    )
 
 
 async def call_with_hooks(

@@ -3,42 +3,41 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from time import monotonic
 
 from executor.agents.connectors import Connector
-from executor.agents.prompt_files import Agent
-from executor.agents.team_view import TeamView
 from executor.call_port import Calls
-from executor.domain.calls.callee import of_tool, of_unlisted
-from executor.domain.calls.duplicates import END_AFTER, before, stalled_rounds
-from executor.domain.calls.order import AskPerson, Begin, Proposed, Refuse, decide
-from executor.domain.calls.policy import Policy, permitted, stricter
+from executor.caller import Caller
+from executor.domain.calls.duplicates import END_AFTER, stalled_rounds
+from executor.domain.calls.policy import permitted
 from executor.domain.conversation import loop
 from executor.domain.conversation.call_turn import NO_PERSON, called, is_full, resumed
 from executor.domain.conversation.chat import ModelReply, Tool, ToolCall
 from executor.domain.conversation.found_tools import offered, uses_in
 from executor.domain.conversation.messages import TOOL_LIMIT
 from executor.domain.planning.answer import LENGTH_LIMIT, thinking_of
-from executor.domain.planning.arguments import fitted
 from executor.domain.skills import listed
-from executor.domain.used_tools import agent_of
+from executor.domain.used_tools import agent_of, wish
+from executor.robot_hooks import BEFORE_TOOL
+from executor.steps.check_calls import CheckCalls
 from executor.steps.offer_tools import all_tools
-from executor.tool_ports import NO_MEANS, OwnMeans, ToolFailed, Tools
+from executor.steps.redacted_calls import KnownValues
+from executor.tool_ports import ToolFailed, Tools
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
-from rota_contracts.agent_ids import of_platform
+from rota_common.redaction import without_credentials
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.agent import CallAgent, CalledTool
-from rota_contracts.messages.conversation import ToolStatus, ToolUse, Turn
+from rota_contracts.messages.conversation import ToolUse, Turn
 from rota_contracts.messages.execution import excerpt
 from rota_contracts.messages.text import Text
-from rota_contracts.messages.trigger import ExecutorMode
-from rota_contracts.model import ALL
-from rota_contracts.robots.resources import MCPServer
-from rota_contracts.robots.robot import Robot
-from rota_contracts.roles import Role
+from rota_contracts.messages.trigger import ExecutorMode, Message
 
-ROLE = Role.MEMBER
-"""The role that a call acts in: members and programs that may call have it at least."""
+AGENTS_AT_ONCE = 4
+"""Agents that one round's tools ask at the same time: each may ask others in its turn."""
+
+LEAST_S = 0.001
+"""Of a call's time; what is left of it may be less."""
 
 
 class ClaimLost(Exception):
@@ -75,40 +74,6 @@ Think = Callable[[Asked], Awaitable[Thought]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Caller:
-    """In whose name an agent is called. `robot`: that of the call, or one that has the agent's own servers; `own`: what
-    its team has. `again`: how often a hook has let its model go on; each time is a turn of its own."""
-
-    request: CallAgent
-    agent: Agent
-    robot: Robot
-    policy: Policy
-    mode: ExecutorMode
-    own: OwnMeans = NO_MEANS
-    again: int = 0
-
-
-def caller_of(
-    request: CallAgent, agent: Agent, robot: Robot | None, mode: ExecutorMode, *, view: TeamView, again: int = 0
-) -> Caller | None:
-    """None for a call that has no tools: in the course of a run, of the platform's agents, and of an unknown robot."""
-    if request.execution_id or of_platform(agent.id):
-        return None
-    if robot is None and request.member_id != ALL:
-        return None
-    acting = robot if robot is not None else _robot_of(request, agent)
-    config = acting.robot_config
-    policy = Policy(
-        autonomy=stricter(config.autonomy, agent.autonomy),
-        approvals=config.approvals,
-        harmless=mode is not ExecutorMode.STANDARD,
-        roles=config.roles,
-        role=ROLE,
-    )
-    return Caller(request=request, agent=agent, robot=acting, policy=policy, mode=mode, own=view.own, again=again)
-
-
-@dataclass(frozen=True, kw_only=True)
 class CallWithTools:
     """`recording` stands in for `tools` in the name of a robot that isn't in standard mode. A round is saved before its
     calls are made, and each result when it is there, so another replica goes on where this one died."""
@@ -118,6 +83,7 @@ class CallWithTools:
     recording: Tools
     clock: Clock
     owner: str
+    known_secrets: KnownValues = lambda team: ()
 
     async def __call__(self, caller: Caller, think: Think) -> tuple[Thought, list[CalledTool]]:
         """The answer, and the calls before it. Raises ClaimLost, and what `think` raises."""
@@ -134,7 +100,7 @@ class CallWithTools:
                     turn = self._with_round(caller, asked, thought)
                     await self._save(call_id, turn)
                 case loop.Begin(uses):
-                    turn = self._begun(caller, turn, uses[:1] if agent.serial else uses, mine, again)
+                    turn = await self._begun(caller, turn, uses[:1] if agent.serial else uses, again)
                     await self._save(call_id, turn)
                 case loop.Act(uses):
                     turn = await self._act(caller, turn, uses)
@@ -147,10 +113,13 @@ class CallWithTools:
         return there if there is not None and there.number == number else Turn(number=number)
 
     async def _mine(self, caller: Caller) -> Sequence[Tool]:
-        """The tools that this agent may use, but those whose work another agent does."""
+        """The tools that this agent may use, but those of agents that can't be asked here."""
+        allowed = permitted(await self._all(caller), caller.policy)
+        return [tool for tool in allowed if caller.agent.may_use(tool)]
+
+    async def _all(self, caller: Caller) -> Sequence[Tool]:
         listed = await all_tools(self._tools(caller), caller.robot, caller.agent.uses)
-        allowed = permitted(listed, caller.policy)
-        return [tool for tool in allowed if caller.agent.may_use(tool) and not agent_of(tool.server)]
+        return [tool for tool in listed if not caller.refusal(tool.server)]
 
     def _tools(self, caller: Caller) -> Tools:
         tools = self.tools if caller.mode is ExecutorMode.STANDARD else self.recording
@@ -167,52 +136,80 @@ class CallWithTools:
         thinking = Text(inline=said) if said else None
         return loop.with_round(asked.turn, thought.text, uses, at=self.clock(), thinking=thinking)
 
-    def _begun(
-        self, caller: Caller, turn: Turn, uses: Sequence[ToolUse], mine: Sequence[Tool], again: frozenset[str]
-    ) -> Turn:
+    async def _begun(self, caller: Caller, turn: Turn, uses: Sequence[ToolUse], again: frozenset[str]) -> Turn:
         """The turn after the checks of these calls, each compared with those before it."""
-        fit, refused, passed = list[ToolUse](), dict[str, str](), list[ToolUse]()
-        for use in uses:
-            listed = next((each for each in mine if (each.server, each.tool) == (use.server, use.tool)), None)
-            callee = of_tool(listed) if listed is not None else of_unlisted(use)
-            if isinstance(use.arguments, dict):
-                use = use.model_copy(update={"arguments": fitted(use.arguments, callee.parameters)})
-            earlier = [*before(turn, use), *passed]
-            proposed = Proposed(use, callee, caller.policy, before=earlier, cleared=use.step_id in again)
-            fit.append(use)
-            match decide(proposed):
-                case Refuse(reason):
-                    refused[use.step_id] = reason
-                case AskPerson(reason):
-                    refused[use.step_id] = NO_PERSON.format(reason)
-                case Begin():
-                    passed.append(use.model_copy(update={"status": ToolStatus.STARTED}))
-                case _:
-                    raise AssertionError("there are no hooks here")
-        return loop.begin(turn, fit, refused=refused, waiting=(), at=self.clock())
+        hooks = caller.hooks
+        check = CheckCalls(
+            robot=caller.robot,
+            policy=caller.policy,
+            tools=await self._all(caller),
+            agent=caller.agent,
+            known_secrets=self.known_secrets,
+            hooks=hooks.at(BEFORE_TOOL) if hooks else (),
+            about=hooks.about if hooks else None,
+            cleared=again,
+        )
+        done = await check(uses, turn)
+        asks = {each.step_id: NO_PERSON.format(each.reason) for each in done.asks}
+        return loop.begin(turn, done.uses, refused={**done.refused, **asks}, waiting=(), at=self.clock())
 
     async def _act(self, caller: Caller, turn: Turn, uses: Sequence[ToolUse]) -> Turn:
         """The turn after these calls, all made at once; each result is saved as soon as it is there."""
-        making = [asyncio.create_task(self._made(caller, use)) for use in uses]
+        began, agents = monotonic(), asyncio.Semaphore(AGENTS_AT_ONCE)
+        making = [asyncio.create_task(self._made(caller, use, agents)) for use in uses]
         try:
             for done in asyncio.as_completed(making):
                 step_id, output, error = await done
                 turn = loop.record_result(turn, step_id, output, error, at=self.clock())
                 await self._save(caller.request.call_id, turn)
+                if caller.hooks is not None:
+                    use = next(each for each in uses if each.step_id == step_id)
+                    caller.hooks.show(use, output, error, seconds=monotonic() - began)
         finally:
             for each in making:
                 each.cancel()
             await asyncio.gather(*making, return_exceptions=True)
         return turn
 
-    async def _made(self, caller: Caller, use: ToolUse) -> tuple[str, Text | None, str | None]:
+    async def _made(
+        self, caller: Caller, use: ToolUse, agents: asyncio.Semaphore
+    ) -> tuple[str, Text | None, str | None]:
         """A server that isn't there is an answer, too: a caller waits."""
         team, robot = caller.request.team_id, caller.robot
         try:
-            answer = await self._tools(caller).call(use, team=team, robot=robot, role=caller.policy.role)
+            if (agent_id := agent_of(use.server)) and caller.mode is ExecutorMode.STANDARD:
+                async with agents:
+                    answer = await self._asked(caller, use, agent_id)
+            else:
+                answer = await self._tools(caller).call(use, team=team, robot=robot, role=caller.policy.role)
         except (ToolFailed, Transient, Permanent) as error:
             return use.step_id, None, excerpt(str(error), TOOL_LIMIT)
         return use.step_id, Text(inline=excerpt(answer, TOOL_LIMIT)), None
+
+    async def _asked(self, caller: Caller, use: ToolUse, agent_id: str) -> str:
+        """The answer of the agent that does the work of a tool, in the name and in the time of this call, and with no
+        more rights. Its call has its id by the step, so a repeated one gets the same answer."""
+        if why := caller.refusal(use.server):
+            raise ToolFailed(why)
+        of = caller.request
+        request = CallAgent(
+            call_id=derived_id("used agent", use.step_id),
+            team_id=of.team_id,
+            member_id=of.member_id,
+            assistant_id=agent_id,
+            messages=[Message(role="user", content=wish(use))],
+            timeout=max(min(of.timeout, caller.until - monotonic()), LEAST_S),
+            metadata={"source": use.tool},
+            locale=of.locale,
+            route=of.route,
+            chat_id=of.chat_id,
+            callers=caller.callers,
+            autonomy=caller.policy.autonomy,
+        )
+        reply = await caller.ask_agent(request)
+        if reply.error:
+            raise ToolFailed(f"agent {agent_id}: {reply.error}")
+        return without_credentials(reply.content, self.known_secrets(of.team_id))
 
     async def _save(self, call_id: str, turn: Turn) -> None:
         if not await self.calls.save_turn(call_id, turn, owner=self.owner):
@@ -226,11 +223,3 @@ def _asked(turn: Turn, mine: Sequence[Tool], caller: Caller) -> Asked:
     tools = () if capped or stalled >= END_AFTER else offered(mine, uses_in(turn.rounds))
     closing = len(turn.rounds) if capped and turn.rounds else None
     return Asked(turn, tools, closing, stalled, listed(caller.own.skills, tools))
-
-
-def _robot_of(request: CallAgent, agent: Agent) -> Robot:
-    """One that has the servers of the agent's file, and nothing else."""
-    own = (agent.servers or {}).items()
-    mcp = [MCPServer(id=name, tools=sorted(tools or ())) for name, tools in own if tools is None or tools]
-    config = {"identity": {"role": agent.id}, "resources": {"mcp": [each.model_dump() for each in mcp]}}
-    return Robot.model_validate({"member_id": ALL, "team_id": request.team_id, "robot_config": config})

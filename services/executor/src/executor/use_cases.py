@@ -31,6 +31,7 @@ from executor.reads.read_quarantine import ReadQuarantine
 from executor.reads.read_steps import ReadSteps
 from executor.reads.read_trace import AnswerTrace, ExportRuns, ReadSpans
 from executor.reads.replay import Replay
+from executor.robot_hooks import HooksOfRobots
 from executor.runs.announce_decisions import AnnounceDecisions
 from executor.runs.decide_approvals import Approvals
 from executor.runs.decide_quarantined_result import DecideQuarantinedResult
@@ -143,7 +144,7 @@ class UseCases:
             breakers=CircuitBreakers(clock=clock),
         )
         chain = HookChain(platform=adapters.hooks, processes=adapters.processes)
-        notify_hooks = NotifyHooks(chain=chain, blobs=adapters.blobs)
+        notify_hooks = NotifyHooks(blobs=adapters.blobs)
         read_spans = ReadSpans(runs=runs, blobs=adapters.blobs)
         export_spans = ExportSpans(service=service.name, receiver=adapters.spans, random=service.runtime.random)
         content = Content(settings.trace_content)
@@ -170,7 +171,15 @@ class UseCases:
             observe_piece=partial(publish.observe, ANSWER_PIECE),
             known_secrets=adapters.known_secrets,
             hooks=own_hooks,
-            with_tools=CallWithTools(calls=adapters.calls, tools=tools, recording=recording, clock=clock, owner=owner),
+            with_tools=CallWithTools(
+                calls=adapters.calls,
+                tools=tools,
+                recording=recording,
+                clock=clock,
+                owner=owner,
+                known_secrets=adapters.known_secrets,
+            ),
+            robot_hooks=HooksOfRobots(chain=chain, notify=notify_hooks, calls=adapters.calls, models=models),
             of_person=ReadPersonFiles(ask=service.ask, calls=adapters.calls),
         )
         calls = CallRunner(

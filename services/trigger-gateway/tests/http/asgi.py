@@ -84,6 +84,22 @@ class Live:
 @asynccontextmanager
 async def following(gateway: Gateway, *, team: str = "acme", **query: str) -> AsyncIterator[Live]:
     """The team's live events, once the gateway listens."""
+    async with streaming(gateway, "GET", f"/v1/teams/{team}/stream", query=query) as live:
+        assert await live.next() == (":", "listening")
+        yield live
+
+
+@asynccontextmanager
+async def streaming(
+    gateway: Gateway,
+    method: str,
+    path: str,
+    *,
+    query: Mapping[str, str] | None = None,
+    headers: Mapping[str, str] | None = None,
+    body: bytes = b"",
+) -> AsyncIterator[Live]:
+    """The server-sent events of a response; its client leaves at the end."""
     sent, begun = asyncio.Queue[Any](maxsize=1), False
 
     async def receive() -> dict[str, Any]:
@@ -91,17 +107,15 @@ async def following(gateway: Gateway, *, team: str = "acme", **query: str) -> As
         if begun:
             await asyncio.Future()
         begun = True
-        return {"type": "http.request", "body": b"", "more_body": False}
+        return {"type": "http.request", "body": body, "more_body": False}
 
-    scope = _scope(gateway, "GET", f"/v1/teams/{team}/stream", query, {})
+    scope = _scope(gateway, method, path, query or {}, headers or {})
     running = asyncio.ensure_future(gateway.app.http(scope, receive, sent.put))
     try:
         start = await sent.get()
         assert start["status"] == 200
         assert dict(start["headers"])[b"content-type"].startswith(b"text/event-stream")
-        live = Live(sent, running)
-        assert await live.next() == (":", "listening")
-        yield live
+        yield Live(sent, running)
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)

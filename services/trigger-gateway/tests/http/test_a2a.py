@@ -1,5 +1,7 @@
 """Agents and robots as agents of the A2A protocol, for the official client."""
 
+import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -16,6 +18,7 @@ from a2a.types import (
     Role,
     SendMessageRequest,
     StreamResponse,
+    SubscribeToTaskRequest,
     Task,
     TaskNotCancelableError,
     TaskNotFoundError,
@@ -23,17 +26,22 @@ from a2a.types import (
     UnsupportedOperationError,
 )
 
-from rota_contracts.catalog import LIST_APPROVALS
+from rota_contracts.catalog import ACTIVITY, ANSWER_PIECE, LIST_APPROVALS
+from rota_contracts.messages.activity import ActivityKind, ActivityV1
+from rota_contracts.messages.agent import AgentReply, AnswerPieceV1, CallAgent
 from rota_contracts.messages.approval import ApprovalPage, ListApprovals
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.run_history import PendingQuestion
 from rota_contracts.messages.trigger import TriggerType
 
+from .asgi import Live, streaming
 from .harness import Gateway, error_of
 from .scheduler import Scheduler
 from .stand_ins import AT, Executor
 from .test_mcp import play_agents
 
+VERSION = {"a2a-version": "1.0", "content-type": "application/json"}
+SAID: dict[str, Any] = {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "Score the leads."}]}
 KEEPER, LEADER = "yao.keeper", "leader"
 
 
@@ -42,12 +50,12 @@ def url_of(name: str, team: str = "acme") -> str:
 
 
 @asynccontextmanager
-async def client(made: Gateway, name: str, *, key: str = "") -> AsyncIterator[Client]:
-    """The official client, which reads the card first. It asks for tasks at once."""
+async def client(made: Gateway, name: str, *, key: str = "", streaming: bool = False) -> AsyncIterator[Client]:
+    """The official client, which reads the card first. It asks for tasks at once, or for what becomes of them."""
     headers = {"authorization": f"Bearer {key or made.key}"}
     async with httpx.AsyncClient(transport=httpx.ASGITransport(made.fastapi), headers=headers) as http:
         card = await A2ACardResolver(http, f"http://gateway{url_of(name)}").get_agent_card()
-        yield await create_client(card, ClientConfig(httpx_client=http, polling=True))
+        yield await create_client(card, ClientConfig(httpx_client=http, polling=True, streaming=streaming))
 
 
 def message(text: str, **more: Any) -> SendMessageRequest:
@@ -176,7 +184,10 @@ async def test_what_is_wrong_gets_an_error_of_the_protocol(acme: Gateway) -> Non
         (calling("SendMessage", message=said), "", -32009, "not none, which means 0.3"),
         (calling("SendMessage", message=said), "0.3", -32009, "A2A-Version: 1.0"),
         (calling("message/send", message=said), "1.0", -32601, "not message/send"),
-        (calling("SendStreamingMessage", message=said), "1.0", -32004, "isn't supported"),
+        (calling("ListTasks"), "1.0", -32004, "isn't supported"),
+        (calling("SubscribeToTask", id="t1"), "1.0", -32001, "there is no task t1"),
+        (calling("SendStreamingMessage", message={**said, "taskId": "t1"}), "1.0", -32001, "there is no task t1"),
+        (calling("SendStreamingMessage"), "1.0", -32602, "message: Field required"),
         (calling("CreateTaskPushNotificationConfig"), "1.0", -32003, "nothing is pushed"),
         (calling("SendMessage"), "1.0", -32602, "message: Field required"),
         (calling("SendMessage", message=part), "1.0", -32602, "message.messageId: Field required"),
@@ -198,3 +209,93 @@ async def test_what_is_wrong_gets_an_error_of_the_protocol(acme: Gateway) -> Non
     for content, kind in ((b"{", "application/json"), (b"hello", "text/plain")):
         refused = await acme.call("POST", url_of(KEEPER), content=content, headers={"content-type": kind})
         assert error_of(refused) == (400, "malformed_json")
+
+
+async def test_an_agents_answer_is_a_task_whose_artifact_grows(acme: Gateway) -> None:  # CL-28
+    calls, go = list[CallAgent](), asyncio.Event()
+
+    async def answer(call: CallAgent) -> AgentReply:
+        calls.append(call)
+        for piece, text in ((1, "Draft."), (0, ""), (1, "One. "), (2, "Two. ")):
+            of = {"team_id": call.team_id, "member_id": call.member_id, "call_id": call.call_id}
+            await acme.bus.publish(ANSWER_PIECE, AnswerPieceV1(**of, piece=piece, text=text), caused_by="it")
+        await go.wait()
+        if "fail" in call.messages[0].text():
+            return AgentReply(agent_id=call.assistant_id, error="the model says no")
+        return AgentReply(agent_id=call.assistant_id, content="One. Two.")
+
+    play_agents(acme, answer)
+    body = {"jsonrpc": "2.0", "id": 7, "method": "SendStreamingMessage", "params": {"message": SAID}}
+    given = {"headers": VERSION, "body": json.dumps(body).encode()}
+    async with streaming(acme, "POST", url_of(KEEPER), **given) as live:
+        seen = [(await live.next())[1] for _ in range(4)]
+        assert [each["id"] for each in seen] == [7] * 4
+        task = seen[0]["result"]["task"]
+        updates = [each["result"]["artifactUpdate"] for each in seen[1:]]
+        assert [(each["artifact"]["parts"][0]["text"], each["append"]) for each in updates] == [
+            *(("Draft.", False), ("One. ", False), ("Two. ", True))
+        ]
+        assert {each["taskId"] for each in updates} == {task["id"]} == {calls[0].call_id}
+    assert acme.use.calls._open == {}, "who leaves frees the place"
+    go.set()
+    async with client(acme, KEEPER, streaming=True) as keeper:
+        events = [each async for each in keeper.send_message(message("Classify this."))]
+        failed = [each async for each in keeper.send_message(message("Please fail."))]
+    assert events[0].task.status.state == TaskState.TASK_STATE_WORKING
+    assert (events[-2].artifact_update.artifact.parts[0].text, events[-2].artifact_update.last_chunk) == (
+        *("One. Two.", True),
+    )
+    assert events[-1].status_update.status.state == TaskState.TASK_STATE_COMPLETED
+    assert failed[-1].status_update.status.state == TaskState.TASK_STATE_FAILED
+    assert failed[-1].status_update.status.message.parts[0].text == "the model says no"
+
+
+async def test_a_robots_task_is_followed_until_it_asks_and_until_it_is_over(
+    acme: Gateway, scheduler: Scheduler, executor: Executor
+) -> None:
+    play_agents(acme)
+    acme.bus.answer(LIST_APPROVALS, no_approvals)
+
+    def body(method: str, params: dict[str, Any]) -> dict[str, Any]:
+        call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        return {"headers": VERSION, "body": json.dumps(call).encode()}
+
+    async def moved(**changes: Any) -> None:
+        executor.has[0] = executor.has[0].model_copy(update=changes)
+        of = {"execution_id": task["id"], "team_id": "acme", "member_id": LEADER}
+        seen = ActivityV1(**of, kind=ActivityKind.TASK_STARTED, phase="run", text="x", at=AT)
+        await acme.bus.publish(ACTIVITY, seen, caused_by="e1")
+
+    async with streaming(acme, "POST", url_of(LEADER), **body("SendStreamingMessage", {"message": SAID})) as live:
+        task = (await live.next())[1]["result"]["task"]
+        assert task["status"]["state"] == "TASK_STATE_SUBMITTED"
+        executor.give(task["id"])
+        await moved()
+        assert await state_in(live) == "TASK_STATE_WORKING"
+        await moved(status=ExecStatus.WAITING, question=PendingQuestion(question="Which?", asked_at=AT))
+        assert await state_in(live) == "TASK_STATE_INPUT_REQUIRED"
+        await live.end()
+    assert acme.use.streams._open == {}
+    answer = {"message": {**SAID, "messageId": "m2", "taskId": task["id"]}}
+    async with (
+        streaming(acme, "POST", url_of(LEADER), **body("SendStreamingMessage", answer)) as live,
+        streaming(acme, "POST", url_of(LEADER), **body("SubscribeToTask", {"id": task["id"]})) as other,
+    ):
+        assert (await live.next())[1]["result"]["task"]["status"]["state"] == "TASK_STATE_WORKING"
+        assert (await other.next())[1]["result"]["task"]["status"]["state"] == "TASK_STATE_INPUT_REQUIRED"
+        await moved(status=ExecStatus.FAILED, question=None, error="no such leads")
+        assert await state_in(live) == "TASK_STATE_FAILED"
+        await live.end()
+    async with client(acme, LEADER, streaming=True) as leader:
+        with pytest.raises(UnsupportedOperationError, match="is over"):
+            _ = [each async for each in leader.subscribe(SubscribeToTaskRequest(id=task["id"]))]
+    while acme.use.streams.enter("acme"):
+        pass
+    asked = body("SubscribeToTask", {"id": "e1"})
+    full = await acme.call("POST", url_of(LEADER), content=asked["body"], headers=asked["headers"])
+    assert full.json()["error"]["data"][0]["reason"] == "SHARE_USED"
+
+
+async def state_in(live: Live) -> str:
+    _, event = await live.next()
+    return str(event["result"]["statusUpdate"]["status"]["state"])

@@ -16,6 +16,7 @@ from rota_contracts.model import ALL
 from .harness import Gateway, error_of, gateway, settings
 
 CLASSIFY = "/v1/teams/acme/agents/yao.keeper.classify/call"
+OF_CALLERS = ("callers", "autonomy", "user_id")
 HELLO = {"messages": [{"role": "user", "content": "Classify this."}]}
 
 
@@ -66,11 +67,13 @@ async def test_a_call_has_the_parameters_and_the_result_of_the_specification() -
         }
         await play.made.call("POST", CLASSIFY, json=HELLO | {"member_id": "leader"})
         [first, second] = play.calls
-        asked = first.model_dump(
-            exclude={"call_id", "messages", "form", "execution_id", "streamed", "callers", "user_id"}
-        )
+        asked = first.model_dump(exclude={"call_id", "messages", "form", "execution_id", "streamed", *OF_CALLERS})
         del more["skip"]
-        assert asked == given | more | {"team_id": "acme", "member_id": ALL, "assistant_id": "yao.keeper.classify"}
+        assert asked == given | more | {
+            "team_id": "acme",
+            "member_id": ALL,
+            "assistant_id": "yao.keeper.classify",
+        }
         assert (second.member_id, second.timeout, second.model) == ("leader", 600, None)
         assert second.chat_id, "one is made where none is given"
 

@@ -1,6 +1,6 @@
 """Agents and robots as tools, for the official client of the Model Context Protocol."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -27,7 +27,7 @@ CARDS = [
 ]
 
 
-def play_agents(made: Gateway) -> list[CallAgent]:
+def play_agents(made: Gateway, answers: Callable[[CallAgent], Awaitable[AgentReply]] | None = None) -> list[CallAgent]:
     """An executor whose agents answer; its calls."""
     calls: list[CallAgent] = []
 
@@ -43,7 +43,7 @@ def play_agents(made: Gateway) -> list[CallAgent]:
         return AgentReply(agent_id=call.assistant_id, hooked=after, **found)
 
     made.bus.answer(LIST_AGENTS, cards)
-    made.bus.answer(CALL_AGENT, answer)
+    made.bus.answer(CALL_AGENT, answers or answer)
     return calls
 
 

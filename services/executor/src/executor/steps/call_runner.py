@@ -3,13 +3,15 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from secrets import token_urlsafe
 
 from executor.agents.prompt_files import Agent
 from executor.agents.team_view import TeamViews
-from executor.domain.calls.policy import role_of
+from executor.domain.calls.policy import policy_of, role_of
 from executor.domain.conversation.chat import Tool
 from executor.domain.conversation.made_files import made_by
+from executor.domain.hooks.questions import about_tool
 from executor.domain.outcomes import CallsBegun, NotCalled, Outcome, Promised, Used
 from executor.domain.planning import looks
 from executor.domain.planning.interpret import room
@@ -20,7 +22,7 @@ from executor.domain.tasks.promised_calls import callback_of
 from executor.domain.used_tools import agent_of, wish
 from executor.domain.uses import NO_USES, Uses
 from executor.file_ports import Blobs
-from executor.steps.check_calls import CheckCalls
+from executor.steps.check_calls import POINT, CheckCalls
 from executor.steps.hook_chain import HookChain
 from executor.steps.keep_texts import keep_output
 from executor.steps.offer_tools import all_tools
@@ -79,12 +81,15 @@ class CallRunner:
     async def begin(self, run: Run, step: BeginCalls, agent: Agent | None, chain: HookChain | None) -> CallsBegun:
         """The calls after all checks that stand before them. `agent` None: of a task that is one call."""
         check = CheckCalls(
-            run=run,
-            step=step,
+            robot=run.robot,
+            policy=policy_of(run, agent.autonomy if agent else None),
             tools=await self._tools(run, step, agent.uses if agent else NO_USES),
             agent=agent,
-            chain=chain,
             known_secrets=self.known_secrets,
+            hooks=chain.hooks(run, POINT) if chain else (),
+            about=partial(about_tool, run, step, POINT),
+            cleared=run.cleared,
+            asked=len(run.approvals),
         )
         serial = agent is not None and agent.serial
         of, uses = step.of, step.uses[:1] if serial else step.uses

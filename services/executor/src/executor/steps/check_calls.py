@@ -1,19 +1,17 @@
 """The checks before calls begin: tools and hooks are asked here, and the verdicts are `calls.order`'s."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from executor.agents.prompt_files import Agent
 from executor.domain.calls.callee import Callee, call_id, of_process, of_tool, of_unlisted
 from executor.domain.calls.duplicates import before
 from executor.domain.calls.order import AskHooks, AskPerson, Proposed, Refuse, Verdict, decide
-from executor.domain.calls.policy import Policy, policy_of
+from executor.domain.calls.policy import Policy
 from executor.domain.conversation.chat import Tool
-from executor.domain.hooks.questions import about_tool
 from executor.domain.outcomes import AskedAbout
 from executor.domain.planning.arguments import fitted
-from executor.domain.run import Run
-from executor.domain.steps import BeginCalls
+from executor.hook_port import Hook
 from executor.steps.hook_chain import Chained, HookChain
 from executor.steps.redacted_calls import KnownValues
 from rota_common.redaction import json_without_credentials, without_credentials
@@ -23,6 +21,7 @@ from rota_contracts.messages.approval import SUMMARY_LIMIT
 from rota_contracts.messages.conversation import ToolStatus, ToolUse, Turn
 from rota_contracts.messages.execution import excerpt
 from rota_contracts.messages.hook import HookCall, HookPoint
+from rota_contracts.robots.robot import Robot
 
 POINT = HookPoint.BEFORE_TOOL_CALL
 
@@ -45,14 +44,19 @@ class Checked:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckCalls:
-    """The checks of one step's calls. `tools`: all of the robot's; `agent` None: of a task that is one call."""
+    """The checks of one step's calls. `tools`: all of the robot's; `agent` None: of a task that is one call. `hooks`
+    are asked what `about` says. `cleared`: step ids of calls that have passed all this before; `asked`: the calls that
+    people were asked about before."""
 
-    run: Run
-    step: BeginCalls
+    robot: Robot
+    policy: Policy
     tools: Sequence[Tool]
     agent: Agent | None
-    chain: HookChain | None
     known_secrets: KnownValues
+    hooks: Sequence[Hook] = ()
+    about: Callable[[ToolUse], HookCall] | None = None
+    cleared: Collection[str] = ()
+    asked: int = 0
 
     async def __call__(self, uses: Sequence[ToolUse], turn: Turn) -> Checked:
         """One after the other, so that each is compared with those before it as hooks have left them."""
@@ -68,12 +72,11 @@ class CheckCalls:
         return done
 
     async def _check(self, use: ToolUse, earlier: Sequence[ToolUse], done: Checked) -> tuple[ToolUse, Verdict]:
-        hooks = self.chain.hooks(self.run, POINT) if self.chain else ()
-        call = self._proposed(use, earlier, hooks=bool(hooks), asked=len(self.run.approvals) + len(done.asks))
+        call = self._proposed(use, earlier, hooks=bool(self.hooks), asked=self.asked + len(done.asks))
         verdict = decide(call)
-        if not isinstance(verdict, AskHooks) or self.chain is None:
+        if not isinstance(verdict, AskHooks) or self.about is None:
             return call.use, verdict
-        chained = await self.chain.ask(hooks, about_tool(self.run, self.step, POINT, call.use), _problem)
+        chained = await HookChain.ask(self.hooks, self.about(call.use), _problem)
         done.by += [name for name in chained.by if name not in done.by]
         done.notes += [note for note in chained.notes if note not in done.notes]
         after = self._proposed(_changed(call.use, chained), earlier, hooks=False, asked=call.asked)
@@ -88,16 +91,13 @@ class CheckCalls:
         return Proposed(
             use=use,
             callee=callee,
-            policy=self._policy(),
+            policy=self.policy,
             known=[tool.name for tool in self._mine()],
             hooks=hooks,
             before=earlier,
-            cleared=use.step_id in self.run.cleared,
+            cleared=use.step_id in self.cleared,
             asked=asked,
         )
-
-    def _policy(self) -> Policy:
-        return policy_of(self.run, self.agent.autonomy if self.agent else None)
 
     def _mine(self) -> Sequence[Tool]:
         return [tool for tool in self.tools if self.agent is None or self.agent.may_use(tool)]
@@ -105,7 +105,7 @@ class CheckCalls:
     def _callee(self, use: ToolUse) -> Callee | None:
         """One that its server doesn't list now may be called all the same, if it was offered or planned."""
         if use.server is None:
-            return of_process(use.name, self.run.robot)
+            return of_process(use.name, self.robot)
         if use.tool:
             listed = next((each for each in self.tools if (each.server, each.tool) == (use.server, use.tool)), None)
             return of_tool(listed) if listed is not None else of_unlisted(use)
@@ -114,7 +114,7 @@ class CheckCalls:
 
     def _asked(self, use: ToolUse, reason: str) -> AskedAbout:
         callee = self._callee(use)
-        known = self.known_secrets(self.run.execution.team_id)
+        known = self.known_secrets(self.robot.team_id)
         shown = without_credentials(canonical_json(json_without_credentials(use.arguments)), known)
         return AskedAbout(
             step_id=use.step_id,

@@ -14,6 +14,7 @@ from rota_common.runtime.logs import logger
 from rota_contracts.messages.execution import excerpt
 from rota_contracts.messages.hook import HookAction, HookCall, HookPoint, HookReply, OnFailure
 from rota_contracts.messages.trigger import ExecutorMode
+from rota_contracts.robots.robot import Robot
 
 REASON = 500
 """Characters of a reason that a run keeps."""
@@ -43,16 +44,21 @@ class HookChain:
     processes: Processes
 
     def hooks(self, run: Run, point: HookPoint) -> Sequence[Hook]:
-        """The hooks of a run at this point. A run that isn't in standard mode reaches no process."""
-        named = run.robot.robot_config.hooks.at(point)
+        """The hooks of a run at this point."""
+        return self.of(run.robot, run.execution.executor_mode, point)
+
+    def of(self, robot: Robot, mode: ExecutorMode, point: HookPoint) -> Sequence[Hook]:
+        """The hooks of a robot at this point. What isn't in standard mode reaches no process."""
+        named = robot.robot_config.hooks.at(point)
         if not named and not self.platform:
             return ()
         platform = [hook for hook in self.platform if point in hook.points]
-        if run.execution.executor_mode is not ExecutorMode.STANDARD:
+        if mode is not ExecutorMode.STANDARD:
             return platform
         return [*platform, *(ProcessHook(self.processes, each, point=point) for each in named)]
 
-    async def ask(self, hooks: Sequence[Hook], call: HookCall, check: Check) -> Chained:
+    @staticmethod
+    async def ask(hooks: Sequence[Hook], call: HookCall, check: Check) -> Chained:
         """Ask one after the other; each sees what those before it have changed."""
         by, notes = list[str](), list[str]()
         for hook in hooks:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from executor.agents.team_view import TeamView
 from executor.domain.hooks import hooked
@@ -17,7 +18,7 @@ from executor.steps.models import Models
 from rota_common.errors import Permanent
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.hook import HookCall, HookPoint
-from rota_contracts.messages.trigger import Message
+from rota_contracts.messages.trigger import ExecutorMode, Message
 
 INLINE = 16 * 1024
 """Bytes of messages that a run's document keeps; longer ones go to the object store."""
@@ -48,9 +49,9 @@ class HookedPrompts:
             return restored(messages, STORED.validate_json(await self.blobs.read(call.messages)))
         if not (hooks := self.chain.hooks(run, HookPoint.BEFORE_LLM_CALL)):
             return messages
-        asked = before_model(run, step, messages, connector=connector)
+        mode, asked = run.execution.executor_mode, before_model(run, step, messages, connector=connector)
         view = await self.models.views.of(run.execution.team_id, run.definitions_rev)
-        done = await self.chain.ask(hooks, asked, lambda changed: self._problem(run, changed, connector, view))
+        done = await self.chain.ask(hooks, asked, partial(unusable, self.models, mode, connector=connector, view=view))
         if done.cancelled:
             return Hooked(step.step_id, cancelled=done.cancelled, by=done.by)
         kept = None
@@ -66,18 +67,20 @@ class HookedPrompts:
         if not (hooks := self.chain.hooks(run, HookPoint.BEFORE_LLM_CALL)):
             return messages
         view = await self.models.views.of(run.execution.team_id, run.definitions_rev)
-        asked = before_model(run, step, messages, connector=connector)
+        mode, asked = run.execution.executor_mode, before_model(run, step, messages, connector=connector)
         asked = asked.model_copy(update={"step_id": derived_id("asked again", step.step_id, again)})
-        done = await self.chain.ask(hooks, asked, lambda changed: self._problem(run, changed, connector, view))
+        done = await self.chain.ask(hooks, asked, partial(unusable, self.models, mode, connector=connector, view=view))
         if done.cancelled:
             raise Permanent(done.cancelled)
         return messages if done.call.messages == asked.messages else restored(messages, done.call.messages)
 
-    def _problem(self, run: Run, changed: HookCall, connector: str, view: TeamView) -> str:
-        if changed.model == connector:
-            return ""
-        try:
-            self.models.choose(run.execution.executor_mode, changed.model, view=view)
-        except Permanent as error:
-            return str(error)
+
+def unusable(models: Models, mode: ExecutorMode, changed: HookCall, *, connector: str, view: TeamView) -> str:
+    """Why the connector that a hook chose in place of `connector` can't be asked; empty if it can."""
+    if changed.model == connector:
         return ""
+    try:
+        models.choose(mode, changed.model, view=view)
+    except Permanent as error:
+        return str(error)
+    return ""

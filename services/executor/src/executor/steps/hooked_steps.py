@@ -10,6 +10,7 @@ from executor.domain.hooks.questions import about_tool
 from executor.domain.outcomes import Outcome, Used
 from executor.domain.run import Run
 from executor.domain.steps import MakeCalls, Work
+from executor.hook_port import Hook
 from executor.steps.hook_chain import HookChain
 from executor.steps.notify_hooks import NotifyHooks
 from executor.steps.step_result import StepResult
@@ -29,18 +30,18 @@ class HookedSteps:
     notify: NotifyHooks
 
     def __call__(self, run: Run, step: Work) -> AsyncIterator[StepResult]:
-        if isinstance(step, MakeCalls) and self.chain.hooks(run, HookPoint.AFTER_TOOL_CALL):
-            return self._then_notified(run, step)
+        if isinstance(step, MakeCalls) and (hooks := self.chain.hooks(run, HookPoint.AFTER_TOOL_CALL)):
+            return self._then_notified(hooks, run, step)
         return self.run_step(run, step)
 
-    async def _then_notified(self, run: Run, step: MakeCalls) -> AsyncIterator[StepResult]:
+    async def _then_notified(self, hooks: Sequence[Hook], run: Run, step: MakeCalls) -> AsyncIterator[StepResult]:
         began = monotonic()
         results: Any = self.run_step(run, step)
         async with aclosing(results):
             async for result in results:
                 for use, output, error in _calls_made(step, result.outcome):
                     call = about_tool(run, step, HookPoint.AFTER_TOOL_CALL, use)
-                    self.notify(run, call, output, error=error, seconds=monotonic() - began)
+                    self.notify(hooks, call, output, error=error, seconds=monotonic() - began)
                 yield result
 
 

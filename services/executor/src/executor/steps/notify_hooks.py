@@ -2,15 +2,15 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from executor.domain.run import Run
 from executor.file_ports import Blobs
 from executor.hook_port import Hook, HookFailed
-from executor.steps.hook_chain import HookChain, reply_of
+from executor.steps.hook_chain import reply_of
 from rota_common.runtime.logs import logger
 from rota_contracts.messages.execution import excerpt
-from rota_contracts.messages.hook import HookCall, HookPoint
+from rota_contracts.messages.hook import HookCall
 from rota_contracts.messages.text import Text
 
 OUTPUT = 20_000
@@ -26,20 +26,27 @@ _log = logger(service="executor")
 class NotifyHooks:
     """A stop of the process, or a crash, may lose what is being sent."""
 
-    chain: HookChain
     blobs: Blobs
     _tasks: set[asyncio.Task[None]] = field(init=False, default_factory=set)
     _of_team: Counter[str] = field(init=False, default_factory=Counter)
 
     def __call__(
-        self, run: Run, call: HookCall, output: Text | None, *, error: str | None = None, seconds: float = 0.0
+        self,
+        hooks: Sequence[Hook],
+        call: HookCall,
+        output: Text | None,
+        *,
+        error: str | None = None,
+        seconds: float = 0.0,
     ) -> None:
-        """Begin to show the run's hooks this call, which took so many seconds, and its `output` or its `error`."""
+        """Begin to show these hooks this call, which took so many seconds, and its `output` or its `error`."""
         tool = call.tool and call.tool.model_copy(update={"error": error, "seconds": seconds})
         call = call.model_copy(update={"tool": tool})
-        for hook in self.chain.hooks(run, HookPoint.AFTER_TOOL_CALL):
+        for hook in hooks:
             if len(self._tasks) >= MOST or self._of_team[call.team_id] >= MOST_OF_TEAM:
-                _log.warning("too many hooks at once: one is not notified", hook=hook.name, execution_id=run.id)
+                _log.warning(
+                    "too many hooks at once: one is not notified", hook=hook.name, execution_id=call.execution_id
+                )
                 continue
             self._of_team[call.team_id] += 1
             task = asyncio.create_task(self._notify(hook, call, output))

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field, replace
 from executor.agents.prompt_files import Agent
 from executor.agents.team_view import TeamView
 from executor.call_port import Calls
+from executor.domain.calls.callers import refusal
+from executor.domain.calls.policy import stricter
 from executor.domain.hooks.messages import UnusableReply, rewritten, shown
-from executor.domain.hooks.own_hooks import CREATE, MOST_CALLS, NEXT, checked, known_options, refusal
+from executor.domain.hooks.own_hooks import CREATE, MOST_CALLS, NEXT, checked, known_options
 from executor.domain.uses import NO_USES, ByAgent, Uses, merged, read_uses
 from executor.hook_port import HookFailed
 from executor.model_port import NoAnswer
@@ -22,7 +24,7 @@ from rota_common.errors import Permanent, Transient
 from rota_common.runtime.logs import logger
 from rota_contracts.agent_ids import platform_name
 from rota_contracts.ids import derived_id
-from rota_contracts.messages.agent import CALLERS, AgentReply, CallAgent
+from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.agent_hook import AgentHookCall, AgentHookReply, CallByHook, CalledAgent
 from rota_contracts.messages.execution import excerpt
 from rota_contracts.messages.hook import HookAction, HookMessage, OnFailure
@@ -30,6 +32,7 @@ from rota_contracts.messages.process import ProcessCall
 from rota_contracts.messages.trigger import ExecutorMode, Message
 from rota_contracts.messages.usage import ModelCall
 from rota_contracts.model import Json, Part
+from rota_contracts.robots.autonomy import Autonomy
 from rota_contracts.robots.clock_config import duration
 from rota_contracts.robots.hooks import HookProcess
 
@@ -77,8 +80,8 @@ class HookMeans:
 @dataclass(kw_only=True)
 class OwnHooksAsked:
     """The hooks of one agent, for the call or the turn `about`, whose `step_id` stays the same when it is repeated.
-    `ask_agent` makes the calls that they ask for, each within `seconds`. `notes`: on hooks that failed and were passed
-    over; `spent`: by the agents that they called."""
+    `ask_agent` makes the calls that they ask for, each within `seconds`. `autonomy`: the strictest of the agents that
+    led here. `notes`: on hooks that failed and were passed over; `spent`: by the agents that they called."""
 
     means: HookMeans
     view: TeamView
@@ -86,6 +89,7 @@ class OwnHooksAsked:
     about: AgentHookCall
     ask_agent: AskAgent
     seconds: float
+    autonomy: Autonomy | None = None
     notes: list[str] = field(default_factory=list)
     spent: list[ModelCall] = field(default_factory=list)
     _called: int = 0
@@ -215,7 +219,7 @@ class OwnHooksAsked:
     async def _call(self, call: CallByHook, step_id: str) -> CalledAgent:
         """What came of it; what is wrong with the agent is in it, as `error`."""
         callers = [*self.about.callers, self.agent.id]
-        if why := refusal(platform_name(call.agent_id), callers, most=CALLERS):
+        if why := refusal(platform_name(call.agent_id), callers):
             return CalledAgent(agent_id=call.agent_id, error=why)
         of = self.about
         request = CallAgent(
@@ -231,6 +235,7 @@ class OwnHooksAsked:
             route=of.route or None,
             chat_id=of.chat_id or None,
             callers=callers,
+            autonomy=stricter(self.autonomy, self.agent.autonomy),
         )
         try:
             reply: AgentReply = await self.ask_agent(request)

@@ -24,7 +24,7 @@ def card_of(party: AgentCard | Robot, url: str) -> Shape:
         "description": about,
         "version": version("rota-trigger-gateway"),
         "supportedInterfaces": [{"url": url, "protocolBinding": "JSONRPC", "protocolVersion": VERSION}],
-        "capabilities": {"streaming": False, "pushNotifications": False, "extendedAgentCard": False},
+        "capabilities": {"streaming": True, "pushNotifications": False, "extendedAgentCard": False},
         "securitySchemes": {KEY: {"httpAuthSecurityScheme": {"scheme": "Bearer", "description": "a team's key"}}},
         "securityRequirements": [{"schemes": {KEY: {"list": []}}}],
         "defaultInputModes": ["text/plain", "application/json"],

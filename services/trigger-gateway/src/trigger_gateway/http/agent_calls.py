@@ -1,7 +1,7 @@
 """Calls of agents: one answer as JSON, or its text as server-sent events while it is written."""
 
-import asyncio
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from dataclasses import replace
 
 from fastapi import Request
@@ -10,12 +10,11 @@ from pydantic import Field
 from pydantic_core import to_json
 from sse_starlette import ServerSentEvent
 
-from rota_common.bus.live import Events
 from rota_common.errors import Transient
-from rota_contracts.catalog import ANSWER_PIECE
 from rota_contracts.messages.agent import AgentReply, AnswerPieceV1, CallAgent
 from rota_contracts.model import Name
 from trigger_gateway.agents.agent_request import AgentAnswer, PlainAgentRequest, answer_of
+from trigger_gateway.agents.stream_answer import stream_answer
 from trigger_gateway.http.auth_routes import CallerDep, team_router
 from trigger_gateway.http.counted_stream import CountedStream
 from trigger_gateway.http.dependencies import UseCasesDep, idempotency_key, jetstream_of
@@ -29,7 +28,7 @@ PIECE, CLEARED, RESULT, FAILED = "piece", "cleared", "result", "error"
 
 
 class AgentRequest(PlainAgentRequest):
-    """A call of an agent. It asks its model once, without tools."""
+    """A call of an agent."""
 
     stream: bool = Field(default=False, description="the answer as server-sent events")
 
@@ -58,41 +57,19 @@ async def call_agent(
 
 
 async def _events(use: UseCases, question: CallAgent) -> AsyncIterator[ServerSentEvent]:
-    """A repeat of a call that has its answer already gets that answer, without pieces."""
-    async with use.live.listen([ANSWER_PIECE], team=question.team_id, member=question.member_id) as heard:
-        answering = asyncio.create_task(use.call_agent.answer(question))
-        try:
-            async for piece in _heard(heard, question, answering):
-                yield piece
-            yield _ended(question, answering)
-        finally:  # the executor goes on: its answer is kept for a repeat
-            answering.add_done_callback(lambda done: done.cancelled() or done.exception())
-            answering.cancel()
-
-
-async def _heard(
-    heard: Events, question: CallAgent, answering: "asyncio.Task[AgentReply]"
-) -> AsyncIterator[ServerSentEvent]:
-    """The pieces of its answer, until that is whole."""
-    while not answering.done():
-        hearing = asyncio.create_task(heard.next())
-        await asyncio.wait([answering, hearing], return_when=asyncio.FIRST_COMPLETED)
-        if not hearing.done():
-            hearing.cancel()
-        elif (piece := hearing.result().data).call_id == question.call_id:
-            yield _piece(piece)
+    try:
+        async with aclosing(stream_answer(use.live, use.call_agent, question)) as answer:
+            async for each in answer:
+                if isinstance(each, AgentReply):
+                    yield ServerSentEvent(event=RESULT, data=answer_of(question, each).model_dump_json())
+                else:
+                    yield _piece(each)
+    except (Problem, Transient) as error:
+        text = error.message if isinstance(error, Problem) else "the executor doesn't answer now"
+        yield ServerSentEvent(event=FAILED, data=to_json({"message": text}).decode())
 
 
 def _piece(heard: AnswerPieceV1) -> ServerSentEvent:
     if heard.piece == 0:
         return ServerSentEvent(event=CLEARED, data="{}")
     return ServerSentEvent(event=PIECE, data=to_json({"piece": heard.piece, "text": heard.text}).decode())
-
-
-def _ended(question: CallAgent, answering: "asyncio.Task[AgentReply]") -> ServerSentEvent:
-    try:
-        answer = answer_of(question, answering.result())
-    except (Problem, Transient) as error:
-        text = error.message if isinstance(error, Problem) else "the executor doesn't answer now"
-        return ServerSentEvent(event=FAILED, data=to_json({"message": text}).decode())
-    return ServerSentEvent(event=RESULT, data=answer.model_dump_json())

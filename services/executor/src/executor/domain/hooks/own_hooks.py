@@ -123,13 +123,3 @@ def _check_options(options: Mapping[str, Json]) -> None:
         expected, fits = PARAMETERS[name]
         if not fits(value):
             raise UnusableReply(f"options.{name}: expected {expected}, got {shown_value(value)}")
-
-
-def refusal(agent_id: str, callers: list[str], *, most: int) -> str:
-    """Why an agent can't be called by the hook of the last of `callers`; empty if it can."""
-    chain = " → ".join([*callers, agent_id])
-    if agent_id in callers:
-        return f"agent {agent_id} is at work already: {chain}"
-    if len(callers) > most:
-        return f"expected at most {most} agents that call each other by hooks: {chain}"
-    return ""

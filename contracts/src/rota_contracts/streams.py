@@ -55,6 +55,7 @@ class Stream:
     `retention`: `interest` keeps a message until every consumer of its subject has acknowledged it, and a message
     without a consumer not at all; `workqueue` until its one consumer has; `limits` until it is too old. `discard`, when
     it is full: `new` refuses the new message, `old` drops the oldest. `needed`: accepted work can't go on without it.
+    `remembered`: its numbers are kept elsewhere, so one that is made anew, after a loss, begins above all of before.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Stream:
     """Keep the last message of each subject alone."""
     discard: Literal["new", "old"] = "new"
     needed: bool = True
+    remembered: bool = False
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ STREAMS = (
                           f"{ROOT}.delivery.requested.>", f"{ROOT}.delivery.accepted.>"), "interest", 3 * DAY, 1024 * MIB, 10 * MINUTE),
     Stream("DELIVERIES", (f"{ROOT}.delivery.attempted.>", f"{ROOT}.delivery.completed.>",
                           f"{ROOT}.delivery.settled.>", f"{ROOT}.delivery.failed.>"), "limits", FEED_DAYS * DAY,
-                          RUNS_PER_DAY * FEED_DAYS * FEED_BYTES_PER_RUN, 10 * MINUTE, discard="old", needed=False),
+                          RUNS_PER_DAY * FEED_DAYS * FEED_BYTES_PER_RUN, 10 * MINUTE, discard="old", needed=False, remembered=True),
     Stream("FACTS",      (f"{ROOT}.trigger.admitted.>", f"{ROOT}.trigger.rejected.>", f"{ROOT}.trigger.missed.>",
                           f"{ROOT}.robot.>", f"{ROOT}.plan.>", f"{ROOT}.notification.>", f"{ROOT}.target.>",
                           f"{ROOT}.audit.>", f"{ROOT}.approval.>", f"{ROOT}.notice.>",

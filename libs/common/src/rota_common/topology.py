@@ -6,6 +6,7 @@
 import argparse
 import asyncio
 import sys
+import time
 from dataclasses import dataclass
 
 import nats
@@ -36,6 +37,9 @@ from rota_contracts.streams import (
 
 MAX_DELIVER = -1
 """No limit on the server: the failure policy counts deliveries, and buries every message that it gives up."""
+
+MICROSECONDS = 1_000_000
+"""In a second: more than the messages that a stream takes."""
 
 DISCARD = {"new": DiscardPolicy.NEW, "old": DiscardPolicy.OLD}
 
@@ -99,9 +103,16 @@ async def _stream(jetstream: JetStreamContext, stream: Stream, wanted: Wanted) -
         num_replicas=wanted.copies(there),
         allow_direct=True,
         max_msgs_per_subject=1 if stream.latest_only else -1,
+        first_seq=_first(stream, there),
     )
     await (jetstream.update_stream(config) if there else jetstream.add_stream(config))
     return f"stream {stream.name}"
+
+
+def _first(stream: Stream, there: StreamConfig | None) -> int | None:
+    if there is not None:
+        return there.first_seq
+    return int(time.time() * MICROSECONDS) if stream.remembered else None
 
 
 async def _keep_by_interest(jetstream: JetStreamContext, stream: Stream) -> None:

@@ -44,8 +44,9 @@ def build(
     programs = AnswerCalls(ask=use.offered.ask, teams=adapters.teams, outages=mongo.OUTAGES)
     answer_programs(service, programs)
     service.every(MEASURE_EVERY_S, use.admit_work.room.measure, name="measure the bus")
-    service.every(settings.sweep_interval, use.sync_robots.sweep, name="sync robots")
-    service.every(settings.sweep_interval, use.definitions.copy.sweep, name="copy definitions")
+    for copied, name in ((use.buckets.robots, "sync robots"), (use.buckets.definitions, "copy definitions")):
+        service.on_start(copied)  # who waits for the gateway after a restore finds everything
+        service.every(settings.sweep_interval, copied.sweep, name=name)
     service.every(PRUNE_S, use.definitions.forget, name="forget definitions")
     service.every(settings.sweep_interval, use.audit.publish, name="publish audit")
     service.every(settings.sweep_interval, use.publish_removals, name="remove teams")

@@ -7,6 +7,7 @@ from rota_common.stores.team_documents import TeamDocuments
 from trigger_gateway.approvals.ports import Approvals, LinkSigner, NoticeRequests
 from trigger_gateway.attachments.ports import AttachmentRecords, Attachments
 from trigger_gateway.audit.ports import AuditFacts, AuditLog
+from trigger_gateway.copies.ports import Buckets, FilledBuckets
 from trigger_gateway.databases.change_streams import Databases, StreamLeases
 from trigger_gateway.definitions.ports import DefinitionCopies, DefinitionJudge, DefinitionStore
 from trigger_gateway.members.ports import Members
@@ -32,6 +33,8 @@ class Adapters:
     definitions: Definitions
     definition_store: DefinitionStore
     definition_copies: DefinitionCopies
+    buckets: Buckets
+    filled_buckets: FilledBuckets
     inbound: InboundLog
     rates: RateStore
     requests: Requests

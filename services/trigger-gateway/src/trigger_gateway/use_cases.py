@@ -77,7 +77,7 @@ class UseCases:
     view_robots: ViewRobots
     save_robot: SaveRobot
     robot_canary: SteerRobotCanary
-    sync_robots: SyncRobots
+    buckets: wiring.BucketCases
     robot_health: TrackRobotHealth
     routes: Routes
     receive_webhook: ReceiveWebhook
@@ -174,6 +174,7 @@ class UseCases:
         approvals = wiring.approval_cases(adapters, messaging, settings, service, audit=audit)
         control = ControlExecutions(executions=messaging.executions, schedule=messaging.schedule, new_id=new_id)
         people = wiring.people_cases(adapters, settings, service)
+        definitions = wiring.definition_cases((adapters, messaging, settings, service), end_files=people.end_files)
         calls = OpenRequests(shares.calls, "calls of agents under way", math.ceil(settings.heartbeat))
         call_agent = CallTeamAgent(
             robots=adapters.robots,
@@ -229,7 +230,7 @@ class UseCases:
             view_robots=ViewRobots(records=adapters.robots, robot_states=messaging.robot_states),
             save_robot=save_robot,
             robot_canary=SteerRobotCanary(records=adapters.robots, save=save_robot, runs=messaging.judge),
-            sync_robots=sync,
+            buckets=wiring.bucket_cases(adapters, sync=sync, copy=definitions.copy),
             robot_health=TrackRobotHealth(
                 records=adapters.robots,
                 sync=sync,
@@ -282,7 +283,7 @@ class UseCases:
             streams=OpenRequests(shares.streams, "live streams open", math.ceil(settings.heartbeat)),
             calls=calls,
             call_agent=call_agent,
-            definitions=wiring.definition_cases((adapters, messaging, settings, service), end_files=people.end_files),
+            definitions=definitions,
             offered=wiring.offered_cases((adapters, messaging, settings, service), call_agent=call_agent, calls=calls),
             known_keys=KnownKeys(),
             audit=audit,

@@ -1,5 +1,6 @@
 """The wiring of use cases that have many parts."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from uuid import uuid4
@@ -8,6 +9,7 @@ from rota_common.clock import Clock
 from rota_common.runtime.logs import logger
 from rota_common.runtime.service import Service
 from rota_common.team_secrets import TeamSecrets
+from rota_contracts.streams import DEFINITIONS_BUCKET, ROBOTS_BUCKET
 from trigger_gateway.agents.ask_agent import AskAgent
 from trigger_gateway.agents.call_team_agent import CallTeamAgent
 from trigger_gateway.approvals.decide_approvals import DecideApprovals
@@ -16,6 +18,7 @@ from trigger_gateway.approvals.link import ApprovalLinks
 from trigger_gateway.approvals.notify_manager import NotifyManager
 from trigger_gateway.approvals.read_recipient import ReadRecipient
 from trigger_gateway.audit.record_changes import RecordChanges
+from trigger_gateway.copies.refill_bucket import RefillBucket
 from trigger_gateway.databases.assign_databases import AssignDatabases
 from trigger_gateway.databases.read_changes import ReadChanges
 from trigger_gateway.definitions.apply_definitions import ApplyDefinitions
@@ -31,6 +34,7 @@ from trigger_gateway.members.person_of import PersonOf
 from trigger_gateway.offered.find_offered import FindOffered
 from trigger_gateway.ports import Adapters, Messaging
 from trigger_gateway.robots.routes import Routes
+from trigger_gateway.robots.sync_robots import SyncRobots
 from trigger_gateway.runs.backlogs import Backlogs
 from trigger_gateway.runs.follow_execution import FollowExecution
 from trigger_gateway.runs.guard_input import GuardInput
@@ -124,6 +128,26 @@ def people_cases(adapters: Adapters, settings: Settings, service: Service) -> Pe
         ),
         person_of=PersonOf(members=members),
         end_files=end_files,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BucketCases:
+    """The buckets that hold copies for other services."""
+
+    robots: RefillBucket
+    definitions: RefillBucket
+
+
+def bucket_cases(adapters: Adapters, *, sync: SyncRobots, copy: CopyDefinitions) -> BucketCases:
+    def bucket(name: str, forget: Callable[[], Awaitable[None]], copy: Callable[[], Awaitable[bool]]) -> RefillBucket:
+        return RefillBucket(
+            name=name, buckets=adapters.buckets, filled=adapters.filled_buckets, forget=forget, copy=copy
+        )
+
+    return BucketCases(
+        robots=bucket(ROBOTS_BUCKET, adapters.robots.forget_synced, sync.sweep),
+        definitions=bucket(DEFINITIONS_BUCKET, adapters.definition_store.forget_copied, copy.sweep),
     )
 
 

@@ -11,6 +11,7 @@ from trigger_gateway.adapters.encryption import LINKS, AesGcmCipher
 from trigger_gateway.adapters.hmac_links import HmacLinks
 from trigger_gateway.adapters.in_memory_attachments import InMemoryAttachmentRecords
 from trigger_gateway.adapters.in_memory_audit import InMemoryAuditLog
+from trigger_gateway.adapters.in_memory_buckets import InMemoryBuckets, InMemoryFilledBuckets
 from trigger_gateway.adapters.in_memory_databases import InMemoryDatabases, InMemoryStreamLeases
 from trigger_gateway.adapters.in_memory_definitions import InMemoryDefinitionCopies, InMemoryDefinitionStore
 from trigger_gateway.adapters.in_memory_inbound_log import InMemoryInboundLog, InMemoryRateStore
@@ -44,6 +45,8 @@ def in_memory(
         definitions=InMemoryDefinitions(),
         definition_store=InMemoryDefinitionStore(),
         definition_copies=InMemoryDefinitionCopies(),
+        buckets=InMemoryBuckets(),
+        filled_buckets=InMemoryFilledBuckets(),
         inbound=InMemoryInboundLog(),
         rates=InMemoryRateStore(),
         requests=InMemoryRequests(),

@@ -75,6 +75,11 @@ class InMemoryDefinitionStore:
     async def unsynced(self, limit: int, *, apart_from: Collection[str] = ()) -> Sequence[str]:
         return [team for team, head in self._heads.items() if not head.synced and team not in apart_from][:limit]
 
+    async def forget_copied(self) -> None:
+        for kept in (*self._ones.values(), *self._sets.values()):
+            kept.copied = None if kept.copied else kept.copied
+        self._heads = {team: replace(head, synced=False) for team, head in self._heads.items()}
+
     async def outdated(self, before: datetime, *, limit: int) -> Batch:
         found = self._those(
             lambda kept: bool(kept.copied and kept.replaced_at is not None and kept.replaced_at < before)

@@ -174,6 +174,9 @@ class InMemoryRobots:
         waiting = [record for key, record in self._records.items() if not record.synced and key not in left_out]
         return sorted(waiting, key=lambda record: record.changed_at)[:limit]
 
+    async def forget_synced(self) -> None:
+        self._records = {key: replace(record, synced=False) for key, record in self._records.items()}
+
     async def page(self, team: str, *, page: int, page_size: int) -> tuple[list[Robot], int]:
         mine = sorted(self._of_team(team), key=lambda robot: robot.member_id)
         shown = mine[(page - 1) * page_size : page * page_size]

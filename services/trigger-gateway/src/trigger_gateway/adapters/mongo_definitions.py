@@ -106,6 +106,12 @@ class MongoDefinitions:
         wanted = {"synced": False, "_id": {"$nin": [*apart_from]}}
         return [each["_id"] async for each in self._heads.find(wanted, {"_id": 1}).limit(limit)]
 
+    async def forget_copied(self) -> None:
+        """The heads last: until then a sweep leaves them alone."""
+        for collection in (self._ones, self._sets):
+            await collection.update_many({"copied": True}, {"$set": {"copied": None}})
+        await self._heads.update_many({"synced": True}, {"$set": {"synced": False}})
+
     async def outdated(self, before: datetime, *, limit: int) -> Batch:
         old = {"replaced_at": {"$lt": before}, "copied": True}
         ones = [_one(each) async for each in self._ones.find(old).limit(limit)]

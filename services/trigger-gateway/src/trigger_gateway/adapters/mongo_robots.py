@@ -98,6 +98,9 @@ class MongoRobots:
         cursor = self._robots.find(wanted).sort("changed_at", 1).limit(limit)
         return [record async for record in self._aside.readable_of(cursor, record_of)]
 
+    async def forget_synced(self) -> None:
+        await self._robots.update_many({"synced": True}, {"$set": {"synced": False}})
+
     async def page(self, team: str, *, page: int, page_size: int) -> tuple[list[Robot], int]:
         those = {"team": team, "deleted": False}
         cursor = self._robots.find(those).sort("member", 1).skip((page - 1) * page_size).limit(page_size)

@@ -13,6 +13,7 @@ from trigger_gateway.adapters.mongo_attachments import MongoAttachmentRecords
 from trigger_gateway.adapters.mongo_audit import MongoAuditLog
 from trigger_gateway.adapters.mongo_changes import MongoChanges
 from trigger_gateway.adapters.mongo_definitions import MongoDefinitions
+from trigger_gateway.adapters.mongo_filled_buckets import MongoFilledBuckets
 from trigger_gateway.adapters.mongo_inbound_log import MongoInboundLog
 from trigger_gateway.adapters.mongo_members import MongoMembers
 from trigger_gateway.adapters.mongo_rates import MongoRateStore
@@ -23,6 +24,7 @@ from trigger_gateway.adapters.mongo_secrets import MongoSecrets
 from trigger_gateway.adapters.mongo_sources import MongoSources
 from trigger_gateway.adapters.mongo_stream_leases import MongoStreamLeases
 from trigger_gateway.adapters.mongo_teams import MongoKeys, MongoTeams
+from trigger_gateway.adapters.nats_buckets import NatsBuckets
 from trigger_gateway.adapters.nats_definition_copies import NatsDefinitionCopies
 from trigger_gateway.adapters.nats_definitions import NatsDefinitions
 from trigger_gateway.adapters.operator_secrets import OperatorFiles
@@ -64,6 +66,8 @@ def real(
         definitions=NatsDefinitions(service.bus),
         definition_store=definitions,
         definition_copies=NatsDefinitionCopies(service.bus),
+        buckets=NatsBuckets(service.bus),
+        filled_buckets=MongoFilledBuckets(mongo.database),
         inbound=inbound,
         rates=rates,
         requests=requests,

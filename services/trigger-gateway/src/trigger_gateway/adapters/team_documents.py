@@ -22,4 +22,5 @@ TEAM_DOCUMENTS: dict[str, Of | None] = {
     "audit": None,  # who removed it, and what was done before
     "idempotency": None,  # derived ids, for 30 days
     "rates": None,  # gone within minutes
+    "buckets": None,  # of all teams
 }

@@ -58,6 +58,10 @@ class DefinitionStore(Protocol):
         """Teams whose heads aren't synced."""
         ...
 
+    async def forget_copied(self) -> None:
+        """Nothing that has copies counts as copied, and no head as synced."""
+        ...
+
     async def outdated(self, before: datetime, *, limit: int) -> Batch:
         """Those that were replaced before this instant and have copies."""
         ...

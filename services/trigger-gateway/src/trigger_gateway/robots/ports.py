@@ -47,6 +47,10 @@ class RobotRecords(Protocol):
         """The longest waiting first. `apart_from`: team and member of those to leave out."""
         ...
 
+    async def forget_synced(self) -> None:
+        """No `rev` of any robot counts as published."""
+        ...
+
     async def page(self, team: str, *, page: int, page_size: int) -> tuple[list[Robot], int]:
         """The robots that aren't deleted, by member_id, and how many there are in all."""
         ...

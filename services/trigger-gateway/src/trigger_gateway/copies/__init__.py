@@ -1,0 +1,1 @@
+"""Copies that other services read, in buckets of NATS."""

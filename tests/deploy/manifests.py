@@ -27,14 +27,25 @@ def of_kind(resources: list[Resource], *kinds: str) -> dict[str, Resource]:
     return {found["metadata"]["name"]: found for found in resources if found["kind"] in kinds}
 
 
+WORKLOADS = ("Deployment", "StatefulSet", "Job", "CronJob")
+
+
+def template(workload: Resource) -> Resource:
+    """That of its pods."""
+    spec = workload["spec"]["jobTemplate"]["spec"] if workload["kind"] == "CronJob" else workload["spec"]
+    found = spec["template"]
+    assert isinstance(found, dict)
+    return found
+
+
 def pods(resources: list[Resource]) -> Iterator[tuple[str, Resource]]:
-    for name, workload in of_kind(resources, "Deployment", "StatefulSet", "Job").items():
-        yield name, workload["spec"]["template"]["spec"]
+    for name, workload in of_kind(resources, *WORKLOADS).items():
+        yield name, template(workload)["spec"]
 
 
 def references(pod: Resource) -> Iterator[tuple[str, str]]:
     """Kind and name of what the pod can't start without."""
-    for container in pod["containers"]:
+    for container in [*pod.get("initContainers", []), *pod["containers"]]:
         for source in container.get("envFrom", []):
             for key, kind in (("configMapRef", "ConfigMap"), ("secretRef", "Secret")):
                 if key in source and not source[key].get("optional"):

@@ -1,15 +1,29 @@
 """Policies of the manifests: each a function that names the offenders among rendered resources."""
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from rota_common.runtime.settings import ServiceSettings
 from rota_contracts.catalog import SERVICES
-from tests.deploy.manifests import Resource, of_kind, pods
+from rota_contracts.streams import BACKED_UP, BACKED_UP_FIRST, consumers
+from tests.deploy.manifests import WORKLOADS, Resource, of_kind, pods, references, template
 
 STOP_S: float = ServiceSettings.model_fields["stop_timeout"].default
 """Seconds in which a stopping service finishes what it has in hand."""
 NAME = "app.kubernetes.io/name"
+WAVE, SYNC_WAVE, HOOK = "rota/wave", "argocd.argoproj.io/sync-wave", "argocd.argoproj.io/hook"
+READERS_FIRST = (
+    {"topology"},
+    {"memory", "validator", "learner", "delivery-center"},
+    {"executor"},
+    {"scheduler"},
+    {"trigger-gateway"},
+)
+"""The order of a rollout, after the servers: "Two versions at once" of docs/operations.md gives the reasons."""
+
+AT_LEAST = 2
+"""Replicas in production: one is left while another is replaced."""
 
 Rule = Callable[[list[Resource]], list[str]]
 
@@ -36,8 +50,23 @@ def no_probes(resources: list[Resource]) -> list[str]:
 
 def replicated(resources: list[Resource]) -> Iterator[tuple[str, Resource]]:
     for name, workload in of_kind(resources, "Deployment", "StatefulSet").items():
-        if workload["spec"].get("replicas", 1) > 1:
+        scaled = dict(scalers(resources)).get(name, {})
+        if max(workload["spec"].get("replicas", 1), scaled.get("least", 1)) > 1:
             yield name, workload
+
+
+def scalers(resources: list[Resource]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What is scaled, between which numbers, by the lag of which consumers."""
+    for one in resources:
+        spec = one.get("spec", {})
+        if one["kind"] == "HorizontalPodAutoscaler":
+            found = {"least": spec.get("minReplicas", 1), "most": spec["maxReplicas"], "lag": []}
+        elif one["kind"] == "ScaledObject":
+            lag = [each["metadata"] for each in spec["triggers"] if each["type"] == "nats-jetstream"]
+            found = {"least": spec.get("minReplicaCount", 0), "most": spec.get("maxReplicaCount", 100), "lag": lag}
+        else:
+            continue
+        yield spec["scaleTargetRef"]["name"], found
 
 
 def no_budget(resources: list[Resource]) -> list[str]:
@@ -79,7 +108,7 @@ def no_default_deny(resources: list[Resource]) -> list[str]:
 
 
 def no_labels(resources: list[Resource]) -> list[str]:
-    workloads = of_kind(resources, "Deployment", "StatefulSet", "Job")
+    workloads = of_kind(resources, *WORKLOADS)
     return [name for name, one in workloads.items() if _labels(one).get(NAME) != name]
 
 
@@ -91,12 +120,99 @@ def no_topology(resources: list[Resource]) -> list[str]:
     return [] if "topology" in of_kind(resources, "Job") else ["topology"]
 
 
+def no_backup(resources: list[Resource]) -> list[str]:
+    """It runs, never twice at once, ends, and takes everything in the order that a restore relies on."""
+    found = of_kind(resources, "CronJob").get("backup", {}).get("spec", {})
+    if not found or found.get("suspend") or found.get("concurrencyPolicy") != "Forbid":
+        return ["backup"]
+    pod = found["jobTemplate"]["spec"]["template"]["spec"]
+    steps = [" ".join([*one["command"][1:], *one.get("args", [])]) for one in pod["initContainers"]]
+    wanted = [f"nats.sh {' '.join(BACKED_UP_FIRST)}", "mongodb.sh", f"nats.sh {' '.join(BACKED_UP)}", "qdrant.sh"]
+    claims = of_kind(resources, "PersistentVolumeClaim")
+    kept = [one["persistentVolumeClaim"]["claimName"] for one in pod["volumes"] if "persistentVolumeClaim" in one]
+    ends = "activeDeadlineSeconds" in found["jobTemplate"]["spec"]
+    whole = [step.removeprefix("/scripts/") for step in steps][1:] == wanted
+    return [] if whole and ends and kept and {*kept} <= set(claims) else ["backup"]
+
+
+def restores_by_itself(resources: list[Resource]) -> list[str]:
+    found = of_kind(resources, "CronJob").get("restore", {}).get("spec", {})
+    return [] if found.get("suspend") is True else ["restore"]
+
+
+def no_priority(resources: list[Resource]) -> list[str]:
+    """Of those that the installation brings; servers have the highest."""
+    classes = {name: one["value"] for name, one in of_kind(resources, "PriorityClass").items()}
+    highest = max(classes.values(), default=0)
+    servers = of_kind(resources, "StatefulSet")
+    found = {name: classes.get(pod.get("priorityClassName", ""), 0) for name, pod in pods(resources)}
+    return [name for name, value in found.items() if not value or (value == highest) != (name in servers)]
+
+
+def wrong_wave(resources: list[Resource]) -> list[str]:
+    """Of label and annotation alike; a job runs anew before each rollout."""
+    expected = {name: number for number, names in enumerate(READERS_FIRST, 1) for name in names}
+    wrong = []
+    for one in resources:
+        name = one["metadata"]["name"]
+        wave = expected.get(name, 0) if one["kind"] in ("Deployment", "Job") else 0
+        if one["kind"] in ("HorizontalPodAutoscaler", "ScaledObject"):
+            wave = len(READERS_FIRST) + 1
+        labels, notes = one["metadata"].get("labels", {}), one["metadata"].get("annotations", {})
+        hooked = (HOOK in notes) == (one["kind"] == "Job")
+        if (labels.get(WAVE), notes.get(SYNC_WAVE), hooked) != (str(wave), str(wave), True):
+            wrong.append(f"{one['kind']} {name}")
+    return wrong
+
+
+def wrong_scaling(resources: list[Resource]) -> list[str]:
+    """Never below two, never beside a fixed number, and by the lag of consumers that are the service's own."""
+    deployed = of_kind(resources, "Deployment")
+    own = {(one.stream, one.durable): one.service for one in consumers()}
+    names = [name for name, _ in scalers(resources)]
+    return [
+        name
+        for name, found in scalers(resources)
+        if not AT_LEAST <= found["least"] < found["most"]
+        or names.count(name) > 1
+        or name == "scheduler"
+        or "replicas" in deployed.get(name, {"spec": {"replicas": None}})["spec"]
+        or any(own.get((each["stream"], each["consumer"])) != name for each in found["lag"])
+    ]
+
+
+def not_scaled(resources: list[Resource]) -> list[str]:
+    """One dispatcher is enough: of the services only the scheduler isn't scaled."""
+    return sorted({*SERVICES} - {"scheduler"} - {name for name, _ in scalers(resources)})
+
+
+def not_from_a_store(resources: list[Resource]) -> list[str]:
+    """Secrets that pods need. The key of a restore writes everything, and is made for one alone."""
+    wanted = {name for _, pod in pods(resources) for kind, name in references(pod) if kind == "Secret"}
+    optional = {f"nats-key-{name}" for name in (*SERVICES, "topology")}
+    found = {one["spec"]["target"]["name"] for one in of_kind(resources, "ExternalSecret").values()}
+    return sorted((wanted | optional) - {"nats-key-restore"} - found)
+
+
+def from_outside(resources: list[Resource]) -> list[str]:
+    """Images of more than one registry, or of a public one; ways out into the world."""
+    images = {name: c["image"].partition("/")[0] for name, c in containers(resources)}
+    foreign = [name for name, registry in images.items() if registry != images["trigger-gateway/service"]]
+    public = [] if "." in images["trigger-gateway/service"] else ["trigger-gateway/service"]
+    policies = of_kind(resources, "NetworkPolicy")
+    return [
+        *foreign,
+        *public,
+        *(name for name, one in policies.items() if re.search("cidr': '(0.0.0.0|::)/0", str(one))),
+    ]
+
+
 def _pod(workload: Resource) -> Resource:
-    return dict(workload["spec"]["template"]["spec"])
+    return dict(template(workload)["spec"])
 
 
 def _labels(workload: Resource) -> dict[str, str]:
-    return dict(workload["spec"]["template"]["metadata"]["labels"])
+    return dict(template(workload)["metadata"]["labels"])
 
 
 def _selects(labels: dict[str, str], workload: Resource) -> bool:
@@ -128,5 +244,20 @@ EVERYWHERE: dict[str, Rule] = {
     "labels": no_labels,
     "topology": no_topology,
 }
-IN_PRODUCTION: dict[str, Rule] = {"default deny": no_default_deny, "secrets": secrets_inside}
+IN_PRODUCTION: dict[str, Rule] = {
+    "default deny": no_default_deny,
+    "secrets": secrets_inside,
+    "backup": no_backup,
+    "restore": restores_by_itself,
+    "priority": no_priority,
+    "waves": wrong_wave,
+    "scaling": wrong_scaling,
+}
 """What dev, a cluster that only its owner reaches, does without."""
+
+OF_OVERLAY: Mapping[str, dict[str, Rule]] = {
+    "production": {},
+    "with-operators": {"scaled": not_scaled, "secrets from a store": not_from_a_store},
+    "air-gapped": {"from outside": from_outside},
+}
+"""What holds for one of the overlays of production alone."""

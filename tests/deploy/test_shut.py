@@ -5,13 +5,15 @@ from itertools import product
 
 import pytest
 
-from rota_common.mongo_setup import OWNERS
+from rota_common.mongo_setup import BACKUP, OWNERS
 from rota_contracts.catalog import SERVICES
 from tests.deploy.manifests import K8S, Resource, kustomize, of_kind, pods, references
 from tests.deploy.variables import read_by
 
+BACKUP_USER = "mongo-user-backup"
 WITH_DATABASE = [service for service in SERVICES if service != "validator"]
 NAME = "app.kubernetes.io/name"
+JOBS = {"backup", "restore"}
 INGRESS, PROMETHEUS, TEAM, STRANGER = "ingress-nginx/any", "monitoring/prometheus", "team-programs/any", "other/any"
 OUTSIDE = {
     INGRESS: {"kubernetes.io/metadata.name": "ingress-nginx"},
@@ -20,11 +22,11 @@ OUTSIDE = {
     STRANGER: {"kubernetes.io/metadata.name": "other"},
 }
 REACHED = {
-    ("nats", 4222): {*SERVICES, "topology", TEAM},
+    ("nats", 4222): {*SERVICES, "topology", *JOBS, TEAM},
     ("nats", 6222): {"nats"},
     ("nats", 8222): {PROMETHEUS},
-    ("mongo", 27017): {*WITH_DATABASE, "mongo-setup", "mongo"},
-    ("qdrant", 6333): {"memory"},
+    ("mongo", 27017): {*WITH_DATABASE, "mongo-setup", "mongo", *JOBS},
+    ("qdrant", 6333): {"memory", *JOBS},
     ("qdrant", 6334): set(),
     ("trigger-gateway", 8080): {INGRESS},
     ("trigger-gateway", 8081): {PROMETHEUS},
@@ -113,14 +115,15 @@ def test_each_service_has_its_own_password_of_mongodb_and_no_other(resources: li
     given = {pod: {name for _, name in references(spec) if name.startswith("mongo-")} for pod, spec in pods(resources)}
     expected = {service: {f"mongo-user-{service}"} for service in WITH_DATABASE}
     users = {f"mongo-user-{service}" for service in WITH_DATABASE}
-    expected |= {"mongo": {"mongo-key", "mongo-tls"}, "mongo-setup": {"mongo-key", *users}}
+    expected |= {"mongo": {"mongo-key", "mongo-tls"}, "mongo-setup": {"mongo-key", BACKUP_USER, *users}}
+    expected |= {"backup": {BACKUP_USER}, "restore": {"mongo-key"}}
     assert {pod: names for pod, names in given.items() if names} == expected
 
 
 def test_the_users_are_made_of_every_services_password(resources: list[Resource]) -> None:
     spec = dict(pods(resources))["mongo-setup"]
     (users,) = [volume["projected"]["sources"] for volume in spec["volumes"] if "projected" in volume]
-    assert {item["path"] for source in users for item in source["secret"]["items"]} == set(OWNERS)
+    assert {item["path"] for source in users for item in source["secret"]["items"]} == {*OWNERS, BACKUP}
 
 
 def test_nats_is_reached_over_tls_alone_by_services_and_by_other_members(resources: list[Resource]) -> None:
@@ -132,18 +135,20 @@ def test_nats_is_reached_over_tls_alone_by_services_and_by_other_members(resourc
     settings = shared_settings(resources)
     assert (settings["ROTA_NATS_URL"], settings["ROTA_NATS_CA_FILE"]) == ("tls://nats:4222", "/run/ca/ca.crt")
     for pod, spec in pods(resources):
-        if pod in (*SERVICES, "topology", "mongo-setup"):
+        if pod in (*SERVICES, *JOBS, "topology", "mongo-setup"):
             assert ("ConfigMap", "rota-ca") in references(spec), f"{pod} can't check whom it speaks to"
 
 
 def test_qdrant_asks_for_the_key_that_the_memory_shows(resources: list[Resource]) -> None:
     found = dict(pods(resources))
-    for pod, variable in (("qdrant", "QDRANT__SERVICE__API_KEY"), ("memory", "ROTA_QDRANT_API_KEY")):
-        (container,) = found[pod]["containers"]
-        (given,) = [one for one in container["env"] if one["name"] == variable]
+    shown = [("qdrant", "QDRANT__SERVICE__API_KEY"), ("memory", "ROTA_QDRANT_API_KEY")]
+    for pod, variable in (*shown, *((job, "QDRANT_API_KEY") for job in sorted(JOBS))):
+        everyone = [*found[pod].get("initContainers", []), *found[pod]["containers"]]
+        (given,) = [one for each in everyone for one in each.get("env", []) if one["name"] == variable]
         assert given["valueFrom"]["secretKeyRef"] == {"name": "qdrant-key", "key": "api-key"}
     assert "ROTA_QDRANT_API_KEY" in read_by("memory")
-    assert [pod for pod, spec in found.items() if ("Secret", "qdrant-key") in references(spec)] == ["memory", "qdrant"]
+    given_it = {pod for pod, spec in found.items() if ("Secret", "qdrant-key") in references(spec)}
+    assert given_it == {"memory", "qdrant", *JOBS}
 
 
 def shared_settings(resources: list[Resource]) -> dict[str, str]:

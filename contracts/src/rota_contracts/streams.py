@@ -127,6 +127,11 @@ BUCKETS = (
     Bucket(ATTACHMENTS_BUCKET, "OBJ", 2048 * MIB, ATTACHMENTS_KEPT_S),
 )
 # fmt: on
+BACKED_UP_FIRST = ("TRIGGERS",)
+"""What is accepted leaves these for MongoDB: read before MongoDB, it is in one of the two."""
+
+BACKED_UP = ("DELIVERIES", "DEAD", f"OBJ_{OUTPUTS_BUCKET}", f"OBJ_{ATTACHMENTS_BUCKET}")
+"""MongoDB refers to what is in these, or it is only here: read after MongoDB, it is there. All else is made again."""
 
 
 def consumers() -> list[Consumer]:

@@ -1,7 +1,7 @@
 """The replica set and the users of a MongoDB that asks for passwords: made before the services start.
 
 `python -m rota_common.mongo_setup`. Each service has a user, named as its database, that may read and write that one
-alone. Repeating it changes only passwords that are new. It speaks as `__system`, the user that the members of a replica
+alone; the user of the backup reads all. Repeating it changes only passwords that are new. It speaks as `__system`, the user that the members of a replica
 set are to each other: its password is their key file, so no user is needed to make the first.
 """
 
@@ -20,6 +20,9 @@ from rota_common.stores.mongo import USERS_IN, read_password
 
 OWNERS = ("gateway", "scheduler", "executor", "delivery", "learner", "memory")
 """The services with a database, by its name after the prefix."""
+
+BACKUP = "backup"
+"""The user that reads everything and writes nothing; made if there is a password for it."""
 
 ALREADY_INITIALIZED, USER_EXISTS = 23, 51003
 SELECTION_MS = 30_000
@@ -59,7 +62,8 @@ def _initiate(first: Client, name: str, hosts: Sequence[str]) -> str:
 
 
 def _user(primary: Client, database: str, password: str) -> str:
-    account: dict[str, Any] = {"pwd": password, "roles": [{"role": "readWrite", "db": database}]}
+    role = {"role": "backup", "db": USERS_IN} if database.endswith(f"_{BACKUP}") else {"role": "readWrite", "db": database}
+    account: dict[str, Any] = {"pwd": password, "roles": [role]}
     users = primary[USERS_IN]
     try:
         users.command("createUser", database, **account)
@@ -78,7 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--passwords", type=Path, required=True, help=f"a folder with a file each: {', '.join(OWNERS)}")
     given = parser.parse_args(arguments)
     key = "".join(given.key_file.read_text().split())
-    passwords = {f"{settings.mongo_prefix}_{owner}": read_password(given.passwords / owner) for owner in OWNERS}
+    wanted = (*OWNERS, BACKUP) if (given.passwords / BACKUP).exists() else OWNERS
+    passwords = {f"{settings.mongo_prefix}_{owner}": read_password(given.passwords / owner) for owner in wanted}
     for line in set_up(given.mongo_url, key=key, passwords=passwords):
         sys.stdout.write(f"{line}\n")
     return 0

@@ -9,11 +9,13 @@ from pydantic import BaseModel, Field
 
 from rota_common.nats_admin.permissions import (
     API,
+    BACKUP,
     OPERATOR,
     PROCESS_ANSWER_S,
     SPARE_S,
     TOPOLOGY,
     Permissions,
+    of_backup,
     of_feed_client,
     of_operator,
     of_service,
@@ -26,7 +28,7 @@ from rota_contracts.model import Name
 
 PLATFORM, SYSTEM = "ROTA", "SYS"
 SYSTEM_USER = "sys"
-USERS = (*SERVICES, TOPOLOGY, OPERATOR, SYSTEM_USER)
+USERS = (*SERVICES, TOPOLOGY, BACKUP, OPERATOR, SYSTEM_USER)
 """The users with a key, besides the teams' feed clients."""
 
 HEADER = "# Written by `rota nats-config` and `rota feed-clients`: they write it anew, so change nothing here.\n"
@@ -77,7 +79,8 @@ def _system(accounts: Accounts) -> dict[str, Any]:
 
 
 def _platform(accounts: Accounts) -> dict[str, Any]:
-    granted = {name: of_service(name) for name in SERVICES} | {TOPOLOGY: of_topology(), OPERATOR: of_operator()}
+    granted = {name: of_service(name) for name in SERVICES}
+    granted |= {TOPOLOGY: of_topology(), BACKUP: of_backup(), OPERATOR: of_operator()}
     exports, imports = [], []
     for team, names in sorted(accounts.teams.items()):
         if names:

@@ -17,6 +17,7 @@ from pathlib import Path
 import nkeys
 
 from rota_common.nats_admin.accounts import USERS, Accounts, read_accounts, render
+from rota_common.nats_admin.permissions import BACKUP, TOPOLOGY
 from rota_contracts.catalog import SERVICES
 
 KEY_FILE = "nats.nk"
@@ -137,7 +138,7 @@ def kubernetes(folder: Folder) -> str:
         data = {file.name: base64.b64encode(file.read_bytes()).decode()}
         return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": data}
 
-    keys = [secret(f"nats-key-{user}", folder.key(user)) for user in (*SERVICES, "topology")]
+    keys = [secret(f"nats-key-{user}", folder.key(user)) for user in (*SERVICES, TOPOLOGY, BACKUP)]
     items = [secret("nats-accounts", folder.path / "accounts.conf"), *keys]
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=2)
 

@@ -19,6 +19,8 @@ from rota_contracts.messages.agent import LONGEST_S
 from rota_contracts.model import Payload
 from rota_contracts.streams import (
     ATTACHMENTS_BUCKET,
+    BACKED_UP,
+    BACKED_UP_FIRST,
     BUCKETS,
     DEFINITIONS_BUCKET,
     HANDLING_STREAM,
@@ -32,6 +34,7 @@ from rota_contracts.streams import (
 
 API = "$JS.API"
 TOPOLOGY = "topology"
+BACKUP = "backup"
 OPERATOR = "operator"
 GATEWAY = "trigger-gateway"
 SPARE_S = 30
@@ -127,6 +130,13 @@ def of_topology() -> Permissions:
     verbs = ("INFO", "STREAM.CREATE.*", "STREAM.UPDATE.*", "STREAM.INFO.*", "CONSUMER.INFO.*.*")
     creating = ("CONSUMER.CREATE.>", "CONSUMER.DURABLE.CREATE.>")
     return Permissions(tuple(f"{API}.{verb}" for verb in (*verbs, *creating)), (f"{inbox(TOPOLOGY)}.>",))
+
+
+def of_backup() -> Permissions:
+    """The permissions to read whole streams, those that belong to a backup, and to write nothing."""
+    streams = [f"{API}.STREAM.{verb}.{name}" for name in BACKED_UP_FIRST + BACKED_UP for verb in ("INFO", "SNAPSHOT")]
+    acks = [f"$JS.SNAPSHOT.ACK.{name}.>" for name in BACKED_UP_FIRST + BACKED_UP]
+    return Permissions((f"{API}.INFO", *streams, *acks), (f"{inbox(BACKUP)}.>",))
 
 
 def of_operator() -> Permissions:

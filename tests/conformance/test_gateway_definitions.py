@@ -110,6 +110,8 @@ async def test_what_is_not_copied_is_found_until_it_is(store: DefinitionStore) -
     assert await store.unsynced(10) == ["acme"], "it has moved on"
     await store.mark_synced(head)
     assert await store.unsynced(10) == []
+    await store.forget_copied()
+    assert (await store.uncopied("acme"), await store.unsynced(10)) == (new, ["acme"])
 
 
 async def test_what_no_new_run_begins_with_is_outdated_after_its_time(store: DefinitionStore) -> None:

@@ -235,6 +235,11 @@ async def test_an_unpublished_robot_is_found_until_it_is_published(robots: Robot
     found = await robots.find("acme", "early")
     assert found is not None
     assert found.confirmed
+    await robots.forget_synced()
+    assert [(each.robot.member_id, each.confirmed) for each in await robots.unsynced(10)] == [
+        ("early", True),
+        ("late", False),
+    ]
 
 
 async def test_robots_come_in_pages_without_the_deleted(robots: RobotRecords) -> None:

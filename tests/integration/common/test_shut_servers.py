@@ -53,7 +53,7 @@ async def shut_mongo(tmp_path: Path, certificates: Certificates) -> AsyncIterato
     key_file.write_text(base64.b64encode(secrets.token_bytes(96)).decode() + "\n")
     passwords.mkdir()
     (tmp_path / "data").mkdir()
-    for owner in mongo_setup.OWNERS:
+    for owner in (*mongo_setup.OWNERS, mongo_setup.BACKUP):
         (passwords / owner).write_text(secrets.token_hex(16) + "\n")
     command = [
         *(find_mongod(), "--dbpath", str(tmp_path / "data"), "--port", str(port), "--bind_ip", "127.0.0.1"),
@@ -87,6 +87,21 @@ async def test_each_service_reads_and_writes_its_own_database_and_no_other(shut_
     finally:
         await mine.close()
         await others.close()
+
+
+async def test_the_user_of_the_backup_reads_everything_and_writes_nothing(shut_mongo: ShutMongo) -> None:
+    await asyncio.to_thread(shut_mongo.set_up)
+    backup, gateway = shut_mongo.of("backup"), shut_mongo.of("gateway")
+    try:
+        await gateway.database.keys.insert_one({"_id": "k"})
+        assert await backup.client["rota_gateway"].keys.find_one({}) == {"_id": "k"}
+        assert await backup.client["local"]["oplog.rs"].find_one({}), "what comes in while it reads"
+        for database in ("rota_gateway", "rota_backup"):
+            with pytest.raises(OperationFailure, match="not authorized"):
+                await backup.client[database].keys.insert_one({"role": "owner"})
+    finally:
+        await backup.close()
+        await gateway.close()
 
 
 async def test_no_client_comes_in_without_a_password_or_with_another_services(shut_mongo: ShutMongo) -> None:

@@ -57,6 +57,15 @@ async def test_applying_it_twice_changes_nothing(nats: EmbeddedServer) -> None:
         assert (await js.stream_info(CHANNEL.stream or "")).state.messages == 1
 
 
+async def test_a_feed_that_is_made_anew_begins_above_the_numbers_of_the_one_before(nats: EmbeddedServer) -> None:
+    async with jetstream(nats.url) as js:
+        before = [(await js.publish("rota.v1.delivery.completed.acme.ann", b"")).seq for _ in range(3)]
+        await js.delete_stream("DELIVERIES")
+        await topology.apply(js)
+        after = (await js.publish("rota.v1.delivery.completed.acme.ann", b"")).seq
+    assert after > max(before), "services keep numbers of it, and search behind them"
+
+
 async def test_a_changed_stream_is_restored_without_loss(nats: EmbeddedServer) -> None:
     await publish(nats.url, "e1")
     async with jetstream(nats.url) as js:

@@ -20,7 +20,7 @@ class Buckets(Protocol):
 
 
 class FilledBuckets(Protocol):
-    """Which bucket of each name the copies were made in last. It is restored with the records, never with the bucket."""
+    """Which bucket of each name the copies were made in last: kept, and restored, with the records."""
 
     async def find(self, name: str) -> str | None:
         """When that bucket was made; None if none was noted."""

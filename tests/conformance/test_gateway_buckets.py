@@ -40,7 +40,7 @@ async def made(request: pytest.FixtureRequest, nats: EmbeddedServer) -> AsyncIte
     await service.stop(1)
 
 
-async def test_a_bucket_that_was_made_again_is_told_from_the_one_before(made: Made) -> None:
+async def test_a_bucket_that_was_made_again_is_another_than_the_one_before(made: Made) -> None:
     buckets, again = made
     first = await buckets.look(ROBOTS_BUCKET)
     assert (await buckets.look(ROBOTS_BUCKET), first.empty) == (first, True)

@@ -93,7 +93,7 @@ BREACHES: dict[str, list[Breach]] = {
     "scaling": [
         lambda r: r.append(scaler("executor", least=2, most=4)),  # beside a fixed number, or another scaler
         lambda r: r.append(scaler("scheduler", least=2, most=4)),
-        lambda r: r.append(scaler("nobody", least=2, most=4)),
+        lambda r: r.append(scaler("unknown", least=2, most=4)),
     ],
 }
 OF_ONE: dict[str, dict[str, list[Breach]]] = {

@@ -70,7 +70,7 @@ def test_the_server_s_files_hold_no_seed(tmp_path: Path) -> None:
 def test_the_secrets_of_kubernetes_hold_the_accounts_and_one_key_for_each_service(tmp_path: Path) -> None:
     write(Folder(tmp_path), Server())
     secrets = {item["metadata"]["name"]: item["data"] for item in json.loads(kubernetes(Folder(tmp_path)))["items"]}
-    assert set(secrets) == {"nats-accounts", *(f"nats-key-{user}" for user in (*SERVICES, "topology"))}
+    assert set(secrets) == {"nats-accounts", *(f"nats-key-{user}" for user in (*SERVICES, "topology", "backup"))}
     assert (
         base64.b64decode(secrets["nats-key-executor"]["nats.nk"]).decode()
         == Folder(tmp_path).key("executor").read_text()

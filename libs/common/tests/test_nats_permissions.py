@@ -5,7 +5,7 @@ from typing import Any
 
 from rota_common.nats_admin.accounts import USERS, Accounts, render
 from rota_common.nats_admin.config import new_key
-from rota_common.nats_admin.permissions import Permissions, inbox, of_feed_client, of_service, of_topology
+from rota_common.nats_admin.permissions import Permissions, inbox, of_backup, of_feed_client, of_service, of_topology
 from rota_contracts.catalog import CHANNELS, QUESTIONS, SERVICES, dead_subject
 from rota_contracts.messages.agent import LONGEST_S
 from rota_contracts.streams import consumers
@@ -54,6 +54,15 @@ def test_a_reply_may_be_as_late_as_the_longest_question_allows() -> None:
     assert [service for service in SERVICES if (GRANTED[service].answers or 0) < longest[service]] == []
     [process] = accounts(("acme", "crm"))["TEAM_acme"]["exports"]
     assert process["response_threshold"] == f"{of_feed_client('acme', 'crm').answers}s"
+
+
+def test_the_backup_reads_whole_streams_and_changes_none() -> None:
+    granted = of_backup()
+    written = [
+        one for one in granted.publish if not one.startswith(("$JS.API.STREAM.INFO.", "$JS.API.STREAM.SNAPSHOT."))
+    ]
+    assert [one for one in written if not one.startswith("$JS.SNAPSHOT.ACK.")] == ["$JS.API.INFO"]
+    assert granted.subscribe == (f"{inbox('backup')}.>",)
 
 
 def test_a_service_reads_only_its_own_replies() -> None:

@@ -25,7 +25,9 @@ class House:
     """The gateway's records, and buckets that can be lost."""
 
     def __init__(self) -> None:
-        self.buckets, self.robots, self.copies = InMemoryBuckets(), InMemoryDefinitions(), InMemoryDefinitionCopies()
+        self.buckets = InMemoryBuckets()
+        self.robots = InMemoryDefinitions()
+        self.copies = InMemoryDefinitionCopies()
         self.adapters = in_memory(buckets=self.buckets, definitions=self.robots, definition_copies=self.copies)
 
     @property

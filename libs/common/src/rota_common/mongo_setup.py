@@ -1,8 +1,9 @@
 """The replica set and the users of a MongoDB that asks for passwords: made before the services start.
 
 `python -m rota_common.mongo_setup`. Each service has a user, named as its database, that may read and write that one
-alone; the user of the backup reads all. Repeating it changes only passwords that are new. It speaks as `__system`, the user that the members of a replica
-set are to each other: its password is their key file, so no user is needed to make the first.
+alone; the user of the backup reads all. Repeating it changes only passwords that are new. It speaks as `__system`, the
+user that the members of a replica set are to each other: its password is their key file, so no user is needed to make
+the first.
 """
 
 import argparse
@@ -62,7 +63,9 @@ def _initiate(first: Client, name: str, hosts: Sequence[str]) -> str:
 
 
 def _user(primary: Client, database: str, password: str) -> str:
-    role = {"role": "backup", "db": USERS_IN} if database.endswith(f"_{BACKUP}") else {"role": "readWrite", "db": database}
+    role = (
+        {"role": "backup", "db": USERS_IN} if database.endswith(f"_{BACKUP}") else {"role": "readWrite", "db": database}
+    )
     account: dict[str, Any] = {"pwd": password, "roles": [role]}
     users = primary[USERS_IN]
     try:

@@ -6,7 +6,6 @@
 import argparse
 import asyncio
 import sys
-import time
 from dataclasses import dataclass
 
 import nats
@@ -24,6 +23,7 @@ from nats.js.api import (
 from nats.js.errors import NotFoundError
 
 from rota_common.bus.connection import identity
+from rota_common.clock import now
 from rota_common.nats_admin.permissions import TOPOLOGY
 from rota_common.runtime.settings import ServiceSettings
 from rota_contracts.streams import (
@@ -112,7 +112,7 @@ async def _stream(jetstream: JetStreamContext, stream: Stream, wanted: Wanted) -
 def _first(stream: Stream, there: StreamConfig | None) -> int | None:
     if there is not None:
         return there.first_seq
-    return int(time.time() * MICROSECONDS) if stream.remembered else None
+    return int(now().timestamp() * MICROSECONDS) if stream.remembered else None
 
 
 async def _keep_by_interest(jetstream: JetStreamContext, stream: Stream) -> None:

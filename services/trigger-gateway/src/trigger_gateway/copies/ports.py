@@ -6,7 +6,7 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Bucket:
-    """A bucket as it is now. `made`: when the server made it, which tells it from one of the same name before.
+    """A bucket as it is now. `made`: when the server made it, which sets it apart from one of the same name before.
     `empty`: it holds nothing."""
 
     made: str

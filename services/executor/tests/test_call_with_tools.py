@@ -439,8 +439,8 @@ class HookedWorld:
     """A world with a robot whose hooks reply what `says` says; `asked`: what they got."""
 
     def __init__(self, world: World, **says: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-        self.world, self.says, self.asked = world, says, list[dict[str, Any]]()
-        self.notify = NotifyHooks(blobs=InMemoryBlobs())
+        self.world, self.says = world, says
+        self.asked, self.notify = list[dict[str, Any]](), NotifyHooks(blobs=InMemoryBlobs())
         config = {"resources": {"mcp": [{"id": "shop"}], "agents": ["keeper"]}, "hooks": HOOKS}
         world.robots.put(a_robot(config=config))
 

@@ -65,7 +65,6 @@ class AnswerCall:
         wanted = request.model or agent.connector or self._routed(request, mode)
         said_before = request.model_copy(update={"messages": [*messages[1:]]})
         base = derived_id("asked again", request.call_id, again) if again else request.call_id
-
         hooks = self._hooks_of(request, agent, mode)
 
         async def think(asked: Asked) -> Thought:
@@ -82,10 +81,8 @@ class AnswerCall:
                 prompt = Prompt(whole, connector, seconds, step_id, agent.options, known, native, schema=form)
                 return *await self._streamed(request, candidate.model, prompt, tools), connector
 
-            payer = payer_of_call(request, run, robot)
-            (reply, understood, connector), _ = await self.models.ask(
-                ask, mode, left.model or wanted, payer=payer, view=view
-            )
+            wants, payer = left.model or wanted, payer_of_call(request, run, robot)
+            (reply, understood, connector), _ = await self.models.ask(ask, mode, wants, payer=payer, view=view)
             return Thought(reply, understood.text, understood.calls, connector)
 
         until = began + request.timeout

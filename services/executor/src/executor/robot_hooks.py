@@ -87,7 +87,7 @@ class RobotHooks:
         return using(self._about(BEFORE_TOOL, use.step_id), use)
 
     def show(self, use: ToolUse, output: Text | None, error: str | None, *, seconds: float) -> None:
-        """Begin to show the result of a call, which nobody waits for."""
+        """Begin to show the result of a call; the agent doesn't wait for it."""
         call = using(self._about(AFTER_TOOL, use.step_id), use)
         self.means.notify(self.at(AFTER_TOOL), call, output, error=error, seconds=seconds)
 

@@ -250,15 +250,16 @@ async def test_an_agents_answer_is_a_task_whose_artifact_grows(acme: Gateway) ->
     assert failed[-1].status_update.status.message.parts[0].text == "the model says no"
 
 
+def body(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    return {"headers": VERSION, "body": json.dumps(call).encode()}
+
+
 async def test_a_robots_task_is_followed_until_it_asks_and_until_it_is_over(
     acme: Gateway, scheduler: Scheduler, executor: Executor
 ) -> None:
     play_agents(acme)
     acme.bus.answer(LIST_APPROVALS, no_approvals)
-
-    def body(method: str, params: dict[str, Any]) -> dict[str, Any]:
-        call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        return {"headers": VERSION, "body": json.dumps(call).encode()}
 
     async def moved(**changes: Any) -> None:
         executor.has[0] = executor.has[0].model_copy(update=changes)
@@ -289,6 +290,10 @@ async def test_a_robots_task_is_followed_until_it_asks_and_until_it_is_over(
     async with client(acme, LEADER, streaming=True) as leader:
         with pytest.raises(UnsupportedOperationError, match="is over"):
             _ = [each async for each in leader.subscribe(SubscribeToTaskRequest(id=task["id"]))]
+
+
+async def test_a_stream_beyond_the_teams_share_is_refused(acme: Gateway) -> None:
+    play_agents(acme)
     while acme.use.streams.enter("acme"):
         pass
     asked = body("SubscribeToTask", {"id": "e1"})

@@ -58,7 +58,7 @@ SPANS = Counter(
     ["service", "outcome"],
 )
 READY = Gauge("rota_ready", "1 while the service is ready.", ["service"])
-BUILD_INFO = Gauge("rota_build_info", "1, for the version that runs.", ["service", "version"])
+BUILD_INFO = Gauge("rota_build_info", "1 for the version that runs.", ["service", "version"])
 DEPENDENCY_UP = Gauge("rota_dependency_up", "1 while the server answers the service.", ["service", "dependency"])
 LOOP_LAG = Histogram(
     "rota_event_loop_lag_seconds",

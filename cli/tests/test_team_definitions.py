@@ -58,7 +58,8 @@ def test_a_folder_holds_documents_of_all_kinds_and_agents_in_markdown(folder: Pa
     (folder / "README.md").write_text("# What this is\n")
     (folder / "skills" / "offers" / "references").mkdir(parents=True)
     (folder / "skills" / "offers" / "SKILL.md").write_text(
-        "---\nname: offers\ndescription: How we write offers.\nallowed-tools: Read\n---\nAsk for the budget.\n"
+        "---\nname: offers\ndescription: How we write offers.\nallowed-tools: Read\n"
+        "metadata: {version: 1.0}\n---\nAsk for the budget.\n"
     )
     (folder / "skills" / "offers" / "references" / "prices.md").write_text("---\nA page: 5 EUR.\n")
     (folder / "skills" / "offers" / "data.yaml").write_text("kind: nothing of ours\n")
@@ -72,6 +73,7 @@ def test_a_folder_holds_documents_of_all_kinds_and_agents_in_markdown(folder: Pa
     assert written["Skill/offers"] == {
         "description": "How we write offers.",
         "allowed-tools": "Read",
+        "metadata": {"version": 1.0},
         "text": "Ask for the budget.",
         "files": {"data.yaml": "kind: nothing of ours\n", "references/prices.md": "---\nA page: 5 EUR.\n"},
     }
@@ -115,13 +117,26 @@ def test_a_wrong_skill_is_named_with_its_file(folder: Path, subtests: pytest.Sub
     for text, expected in {
         "---\nname: sales\ndescription: d\n---\nx": "the name of its folder, offers, got 'sales'",
         "---\ndescription: d\n": "has no end",
-        "no front matter": "description",
+        "no front matter": "expected SKILL.md to begin with a front matter",
     }.items():
         with subtests.test(expected):
             skill.write_text(text)
             with pytest.raises(CliError) as caught:
                 read_all([folder])
             assert expected in "\n".join([caught.value.what, *caught.value.details])
+    (folder / "offers" / "link.md").symlink_to(folder.parent)
+    skill.write_text("---\ndescription: d\n---\nx")
+    with pytest.raises(CliError, match="link.md leads out of it"):
+        read_all([skill])
+    (folder / "offers" / "link.md").unlink()
+    (folder / "offers" / "large.md").write_text("x" * 256 * 1024)
+    with pytest.raises(CliError, match="expected at most 262144 bytes in the whole folder; large.md is beyond"):
+        read_all([folder])
+    (folder / "offers" / "large.md").unlink()
+    (folder / "all.yaml").write_text("kind: Skill\nid: Of.fers\ndescription: d\ntext: x")
+    with pytest.raises(CliError, match="not a valid Skill: expected the name of a skill"):
+        read_all([folder / "all.yaml"])
+    (folder / "all.yaml").unlink()
     (folder / "offers" / "logo.png").write_bytes(b"\x89PNG\xff")
     skill.write_text("---\ndescription: d\n---\nx")
     with pytest.raises(CliError, match="logo.png to be text in UTF-8"):

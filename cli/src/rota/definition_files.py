@@ -9,8 +9,9 @@ from pydantic import TypeAdapter, ValidationError
 from rota.errors import CliError
 from rota.validation_errors import describe
 from rota.yaml_core import load_all
-from rota_contracts.definitions.definition import DefinitionId, DefinitionKind, parse_spec
-from rota_contracts.definitions.skill import SKILL_FILE
+from rota_contracts.definitions.definition import SPEC_LIMIT, DefinitionId, DefinitionKind, parse_spec
+from rota_contracts.definitions.skill import SKILL_FILE, name_problem
+from rota_contracts.definitions.skill_folder import read_folder
 from rota_contracts.json_values import unstorable
 from rota_contracts.messages.definition import WrittenDefinition
 
@@ -28,11 +29,16 @@ def files_in(path: Path) -> list[Path]:
         return [path]
     found = [each for each in sorted(path.rglob("*")) if each.is_file() and each.suffix in SUFFIXES]
     skills = {each.parent for each in found if each.name == SKILL_FILE}
-    found = [each for each in found if each.name == SKILL_FILE or skills.isdisjoint(each.parents)]
+    found = [each for each in found if skills.isdisjoint(_above(each).parents)]
     found = [each for each in found if each.suffix != ".md" or _is_definition(each)]
     if not found:
         raise CliError(f"expected files of YAML, agents (*.md) or skills in {path}: there are none", hint=HINT)
     return found
+
+
+def _above(path: Path) -> Path:
+    """Of a SKILL.md its folder, which may be below that of another skill; else the file itself."""
+    return path.parent if path.name == SKILL_FILE else path
 
 
 def _is_definition(path: Path) -> bool:
@@ -55,37 +61,34 @@ def _agent_in(path: Path) -> WrittenDefinition:
 def _skill_in(path: Path) -> WrittenDefinition:
     """A skill of the team in the open format Agent Skills, with all other files of its folder, which are texts. Its id
     is its folder's name."""
-    front, text = _halves(path)
-    folder = path.resolve().parent
-    if (name := front.pop("name", folder.name)) != folder.name:
-        raise CliError(f"expected {path} to have the name of its folder, {folder.name}, got {name!r}", hint=HINT)
-    files = {each.relative_to(folder).as_posix(): _text(each) for each in _others(folder)}
-    fields = {**front, "id": name, "text": text.strip()} | ({"files": files} if files else {})
-    return definition_of(DefinitionKind.SKILL, fields, str(path))
-
-
-def _others(folder: Path) -> list[Path]:
-    """The files of a skill beside its SKILL.md; hidden ones are none."""
-    files = (each for each in sorted(folder.rglob("*")) if each.is_file())
-    shown = (each for each in files if not any(part.startswith(".") for part in each.relative_to(folder).parts))
-    return [each for each in shown if each != folder / SKILL_FILE]
-
-
-def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise CliError(f"expected {path} to be text in UTF-8, as all files of a skill are: {error}") from error
+        found = read_folder(path.parent, limit=SPEC_LIMIT)
+    except OSError as error:
+        raise CliError(f"can't read {path}: {error.strerror}", hint=HINT) from error
+    except ValueError as error:
+        raise CliError(f"{path} is not a valid Skill: {error}", hint=HINT) from error
+    front = _front(found.head, path)
+    if (name := front.pop("name", found.name)) != found.name:
+        raise CliError(f"expected {path} to have the name of its folder, {found.name}, got {name!r}", hint=HINT)
+    fields = {**front, "id": name, "text": found.text.strip()} | ({"files": found.files} if found.files else {})
+    return definition_of(DefinitionKind.SKILL, fields, str(path))
 
 
 def _halves(path: Path) -> tuple[dict[str, Any], str]:
     """The front matter, and the text below it."""
-    text = _text(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise CliError(f"expected {path} to be text in UTF-8: {error}") from error
     head, rest = "", text
     if text.startswith(f"{FENCE}\n"):
         head, fence, rest = text.removeprefix(f"{FENCE}\n").partition(f"\n{FENCE}\n")
         if not fence:
             raise CliError(f"the front matter of {path} has no end: expected a second line {FENCE}")
+    return _front(head, path), rest
+
+
+def _front(head: str, path: Path) -> dict[str, Any]:
     try:
         front: Any = next(load_all(head), None) or {}
     except yaml.YAMLError as error:
@@ -94,7 +97,7 @@ def _halves(path: Path) -> tuple[dict[str, Any], str]:
         raise CliError(f"expected the front matter of {path} to be a mapping, not {front!r}", hint=HINT)
     if "teams" in front:
         raise CliError(f"{path} names teams: only the operator's files do", hint="leave `teams` out")
-    return front, rest
+    return front
 
 
 def definition_of(kind: DefinitionKind, fields: dict[str, Any], source: str) -> WrittenDefinition:
@@ -110,4 +113,6 @@ def definition_of(kind: DefinitionKind, fields: dict[str, Any], source: str) -> 
         if "id" not in fields:
             details = [f"id: expected one, like experts.writer, of the {kind.value}"]
         raise CliError(f"{source} is not a valid {kind.value}:", hint=HINT, details=details) from error
+    if kind is DefinitionKind.SKILL and (problem := name_problem(name)):
+        raise CliError(f"{source} is not a valid Skill: {problem}", hint=HINT)
     return WrittenDefinition(kind=kind, id=name, spec=spec)

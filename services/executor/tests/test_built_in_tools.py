@@ -1,6 +1,5 @@
 """Built-in tools: files, searches and attachments, for the robots that name them."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from services.executor.tests.harness import LOOKUP, ScriptedModel, StepHarness, 
 from executor.adapters.in_memory import InMemoryFiles, ScriptedTools
 from executor.adapters.mcp_servers import MCPFileError, load_servers
 from executor.agents.prompt_files import parse
-from executor.agents.skill_files import SkillFileError, Skills
+from executor.agents.skill_files import Skills
 from executor.domain.conversation.chat import BUILT_IN, Tool
 from executor.domain.conversation.made_files import file_id, made_by
 from executor.domain.planning.resources import resources
@@ -225,15 +224,6 @@ async def test_a_skill_is_found_by_its_words_for_the_teams_that_may_use_it(tmp_p
     assert prices == "# invoices/prices.md\nA page: 5 EUR."
     assert "has no file x: it has prices.md" in await world.refusal("skill_search", query="invoices", file="x")
     assert await world.call("skill_search", query="hiring people") == "no skill has these words; there are: invoices"
-    for text, expected in {
-        "no front matter": "hiring/SKILL.md to begin with a front matter",
-        "---\nteams: ['*']\n---\nx": "description: Field required",
-        "---\ndescription: d\n---\nx": "expected the teams that may use it",
-        "---\ndescription: d\nteams: ['*']\nallowed-tools: Read\nmodel: x\n---\nx": "model: Extra inputs",
-    }.items():
-        (tmp_path / "hiring" / "SKILL.md").write_text(text)
-        with pytest.raises(SkillFileError, match=re.escape(expected)):
-            Skills(tmp_path)
 
 
 async def test_a_few_skills_stand_in_the_prompt_of_those_who_can_read_them(
@@ -249,17 +239,17 @@ async def test_a_few_skills_stand_in_the_prompt_of_those_who_can_read_them(
         a_skill(many, f"s{number}", '["*"]')
     line = "<skill><name>offers</name><description>How to write offers &amp; &lt;bids&gt;</description></skill>"
     for about, skills, tool, shown in (
-        ("fifteen", few, "skill_search", True),
-        ("no tool to read them", few, "read_file", False),
-        ("sixteen are searched", Skills(many), "skill_search", False),
-        ("none", none, "skill_search", False),
+        ("fifteen", few, "skill_search", (True, True)),
+        ("no tool to read them", few, "read_file", (False, False)),
+        ("sixteen by their names", Skills(many), "skill_search", (True, False)),
+        ("none", none, "skill_search", (False, False)),
     ):
         with subtests.test(about):
             model = ScriptedModel(calls((tool, {"query": "offers"})), "An offer.")
             await World().harness(model, skills=skills).task_done(with_tasks(a_task(1), robot=having(tool)))
             system = model.prompts[0].messages[0].text()
-            assert [each in system for each in ("<available_skills>", line)] == [shown, shown]
-            assert ("Ask for the budget." in inside(model.prompts[1].messages[-1].text())) is shown
+            assert [each in system for each in ("<available_skills>", line)] == [*shown]
+            assert ("Ask for the budget." in model.prompts[1].messages[-1].text()) is shown[1]
 
 
 MANY = [Tool(f"crm__t{number}", "crm", f"t{number}", f"Does {number}") for number in range(16)]

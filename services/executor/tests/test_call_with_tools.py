@@ -24,6 +24,7 @@ from executor.adapters.mcp_servers import Http, Server
 from executor.adapters.mcp_tools import McpTools
 from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agents
+from executor.agents.skill_files import Skills, beside
 from executor.agents.team_view import TeamViews
 from executor.call_agents import CallAgents, LeaseSettings
 from executor.call_with_tools import CallWithTools
@@ -36,6 +37,9 @@ from executor.steps.notify_hooks import NotifyHooks
 from executor.steps.own_hooks import HookMeans
 from executor.steps.redacted_calls import RedactedTools
 from executor.tool_ports import Tools
+from executor.tools.registry import Registry
+from executor.tools.robot_tools import RobotTools
+from executor.tools.searches import SearchTools
 from rota_common.errors import Transient
 from rota_common.testing.samples import MEMBER, TEAM, SetClock, a_robot
 from rota_common.testing.team_secrets import InMemoryTeamSecrets
@@ -99,7 +103,9 @@ class World:
             calls=self.calls,
             runs=InMemoryRuns(),
             models=Models(
-                views=TeamViews(agents=Agents(self.folder), connectors=self.connectors),
+                views=TeamViews(
+                    agents=Agents(self.folder), connectors=self.connectors, skills=Skills(beside(self.folder))
+                ),
                 real=self.model,
                 rehearsal=self.model,
             ),
@@ -145,6 +151,25 @@ async def test_an_agent_uses_its_tools_and_reads_what_they_answer(world: World) 
     assert len({prompt.step_id for prompt in world.model.prompts}) == 3
     assert await world.replica("second")(a_call()) == reply
     assert len(world.model.prompts) == 3
+
+
+@pytest.mark.parametrize("member", [ALL, MEMBER], ids=["of no robot", "of a robot"])
+async def test_an_agent_reads_a_skill_that_it_names(world: World, member: str) -> None:  # CL-28
+    for name in ("bills", "hiring"):
+        (world.folder / "skills" / name).mkdir(parents=True)
+        text = f"---\ndescription: How {name} are sorted\nteams: '*'\n---\nSort {name} by month."
+        (world.folder / "skills" / name / "SKILL.md").write_text(text)
+    world.write("---\nteams: '*'\nskills: [bills]\n---\nYou keep the shop.")
+    world.model = ScriptedModel(uses("skill_search", query="bills sorted"), "May, June.")
+    world.robots.put(a_robot(config={"resources": {"agents": ["keeper"]}}))
+    unused: Any = None
+    tools = RobotTools(mcp=world.tools, registry=Registry({}, SearchTools(ask=unused).used()))
+    reply = await world.replica(tools=tools)(a_call(member=member))
+    assert (reply.content, called(reply)) == ("May, June.", [("skill_search", "completed")])
+    assert world.offered() == [["skill_search"]] * 2
+    prompts = [prompt.messages[0].text() for prompt in world.model.prompts]
+    assert all("<name>bills</name>" in text and "hiring" not in text for text in prompts)
+    assert world.model.prompts[-1].messages[-1].text() == "<skill>\n# bills\nSort bills by month.\n</skill>"
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,10 @@ REFUSED: dict[str, tuple[DefinitionKind, str, dict[str, Any], str, str]] = {
     "the platform's server": (SERVER, "crm", STORE, "id", "MCP server crm is the platform's"),
     "the platform's skill": (SKILL, "hiring", OFFERS, "id", "skill hiring is the platform's"),
     "no description": (SKILL, "s", {"text": "t"}, "description", "Field required"),
+    "no name of a skill": (SKILL, "Offers", OFFERS, "id", "expected the name of a skill (lowercase letters, digits"),
+    "no such skill": (AGENT, "a", {"prompt": "x", "skills": ["offers"]}, "skills", "a skill, got offers: apply one"),
+    "a skill of another team's": (AGENT, "a", {"prompt": "x", "skills": ["bills"]}, "skills", "a skill, got bills"),
+    "no skill's name": (AGENT, "a", {"prompt": "x", "skills": ["*"]}, "skills.0", "String should match pattern"),
     "a file elsewhere": (SKILL, "s", {**OFFERS, "files": {"../x": ""}}, "files.../x.[key]", "pattern"),
     "no such connector": (AGENT, "a", {"prompt": "x", "connector": "fats"}, "connector", "a connector, got fats"),
     "a connector of another team's": (AGENT, "a", {"prompt": "x", "connector": "theirs"}, "connector", "got theirs"),
@@ -66,9 +70,10 @@ def judge(tmp_path: Path, definitions: InMemoryDefinitions) -> JudgeDefinitions:
         text = f"label: {name}\nteams: {teams}\ntype: openai\noptions: {{model: big}}\n"
         (tmp_path / f"{name}.yaml").write_text(text)
     connectors = Connectors("usual", environ={}, folder=tmp_path)
-    skill = tmp_path / "skills" / "hiring"
-    skill.mkdir(parents=True)
-    (skill / "SKILL.md").write_text(f"---\ndescription: d\nteams: [{TEAM}]\n---\nt")
+    for name, team in (("hiring", TEAM), ("bills", "globex")):
+        skill = tmp_path / "skills" / name
+        skill.mkdir(parents=True)
+        (skill / "SKILL.md").write_text(f"---\ndescription: d\nteams: [{team}]\n---\nt")
     skills = Skills(tmp_path / "skills")
     views = TeamViews(agents=Agents(tmp_path), connectors=connectors, skills=skills, definitions=definitions)
     servers = {"crm": frozenset({TEAM}), "vault": frozenset({"globex"})}
@@ -108,6 +113,9 @@ async def test_definitions_that_come_together_may_name_each_other_and_hidden_nam
         (AGENT, "seer", {"prompt": "x", "mcp": {"servers": [{"server_id": "store"}, {"server_id": "crm"}]}}),
         (CONNECTOR, "fast", {**MODEL, "fallbacks": ["usual"]}),
         (CONNECTOR, "theirs", MODEL),  # another team's of the platform is as if it weren't there
+        (AGENT, "reader", {"prompt": "x", "skills": ["bills", "hiring", "offers"]}),
+        (SKILL, "bills", OFFERS),
+        (SKILL, "offers", OFFERS),
         (SERVER, "vault", STORE),
         (SERVER, "store", STORE),
     )
@@ -124,3 +132,6 @@ async def test_what_is_left_must_work_without_what_goes(
     assert await problems(judge, beside=("Agent/helper", "Connector/fast")) == {}
     assert set(await problems(judge, beside=("Agent/helper",))) == {"Agent/helper connector"}
     assert await problems(judge, beside=("Connector/fast",)) == {}
+    definitions.write(TEAM, (AGENT, "reader", {"prompt": "x", "skills": ["offers"]}), (SKILL, "offers", OFFERS))
+    assert await problems(judge, beside=("Agent/reader", "Skill/offers")) == {}
+    assert set(await problems(judge, beside=("Agent/reader",))) == {"Agent/reader skills"}

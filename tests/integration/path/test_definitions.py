@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from rota.applying import apply_all
 from rota.client import Api
 from rota.errors import CliError
+from rota.kinds import read_all
 from rota_common.runtime.embedded_servers import EmbeddedServer
-from rota_common.testing.openai_server import ModelRequest, Reply, openai_server
+from rota_common.testing.openai_server import Completion, ModelRequest, Reply, openai_server
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.messages.execution import ExecStatus
 from tests.integration.executor.harness import kind
@@ -27,6 +29,7 @@ ANSWERS = {
     "tasks": json.dumps({"tasks": PLAN}),
     "delivery": json.dumps({"content": {"summary": "It is written.", "body": "# Written"}}),
 }
+READER, READS = "You read skills.", ("skill_search", {"query": "offers"})
 State = tuple[str, str, str]
 """Of one set: the numbers in the prompts of both agents and in the model's name."""
 
@@ -84,7 +87,9 @@ class Team:
             ]:
                 await asyncio.sleep(0.1)
 
-    async def answer(self, asked: ModelRequest) -> str | Reply:
+    async def answer(self, asked: ModelRequest) -> str | Reply | Completion:
+        if READER in asked.system:
+            return "A wheel. Cordially" if "End with Cordially" in asked.words else Completion([READS])
         found = re.search(r"request number (\w+)", str(asked.body["messages"]))
         assert found is not None
         of_set = re.search(r"You are ([\w.]+)\. Set (\w+)\.", asked.system)
@@ -193,3 +198,29 @@ async def test_what_can_not_work_is_refused_by_the_executor_that_knows_the_platf
         call = {"messages": [{"role": "user", "content": "Hi"}]}
         answer = await theirs.of_team("POST", f"/agents/{AGENTS[0]}/call", json=call)
         assert "there is no agent" in answer["error"]
+
+
+async def test_a_skill_is_applied_from_its_folder_read_in_a_call_and_kept_while_it_is_named(
+    team: Team, system: System, tmp_path: Path
+) -> None:
+    folder = tmp_path / "team"
+    (folder / "offers").mkdir(parents=True)
+    (folder / "offers" / "SKILL.md").write_text("---\nname: offers\ndescription: Offers\n---\nEnd with Cordially.")
+    reader = f"kind: Agent\nid: experts.reader\nprompt: {READER}\nskills: [offers]\nconnector: openai"
+    (folder / "reader.yaml").write_text(reader)
+    assert team.api is not None
+    applied = [f"{each['kind']}/{each['id']}" async for each in apply_all(team.api, read_all([folder]))]
+    assert applied == ["Skill/offers", "Agent/experts.reader"]
+    await team.known()
+    call = {"messages": [{"role": "user", "content": "An offer, please."}]}
+    answer = await team.of_team("POST", "/agents/experts.reader/call", json=call)
+    assert (answer["content"], answer["tools"][0]["name"], answer["error"]) == (
+        "A wheel. Cordially",
+        "skill_search",
+        "",
+    )
+    with pytest.raises(CliError) as refused:
+        await team.of_team("DELETE", "/definitions/Skill/offers")
+    assert "Agent/experts.reader skills: expected the id of a skill, got offers" in refused.value.details[0]
+    shown = await team.of_team("GET", "/definitions/Skill/offers")
+    assert shown["spec"] == {"description": "Offers", "text": "End with Cordially."}

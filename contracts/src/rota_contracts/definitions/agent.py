@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
+from rota_contracts.definitions.skill import NAME_EXPECTED, SkillName
 from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S, Service
 from rota_contracts.messages.provider import Capability, ConnectorOptions, Context, Mode
 from rota_contracts.model import Part
@@ -13,6 +14,7 @@ from rota_contracts.robots.hooks import HookProcess
 MAX_ITERATIONS = 100
 LONGEST_S = 3_600
 TAGS = 50
+SKILLS = 100
 PROMPT_LIMIT = 200_000
 """Characters of an agent's prompt."""
 
@@ -78,6 +80,9 @@ class AgentDefinition(Part):
         default=AgentHooks(),
         description="a mapping of create and next to processes of its teams (letters, digits, _, - and dots), each by "
         "its name, or {process: …, timeout: at most 60s, on_failure: cancel or continue}",
+    )
+    skills: tuple[SkillName, ...] = Field(
+        default=(), max_length=SKILLS, description=f"a list of at most {SKILLS} names of skills ({NAME_EXPECTED})"
     )
     autonomy: Autonomy | None = Field(default=None, description=f"one of {', '.join(Autonomy)}")
     calls: Literal["parallel", "serial"] = Field(default="parallel", description="one of parallel, serial")

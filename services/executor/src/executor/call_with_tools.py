@@ -118,7 +118,7 @@ class CallWithTools:
         return [tool for tool in allowed if caller.agent.may_use(tool)]
 
     async def _all(self, caller: Caller) -> Sequence[Tool]:
-        listed = await all_tools(self._tools(caller), caller.robot, caller.agent.uses)
+        listed = await all_tools(self._tools(caller), caller.robot, caller.agent)
         return [tool for tool in listed if not caller.refusal(tool.server)]
 
     def _tools(self, caller: Caller) -> Tools:

@@ -84,7 +84,7 @@ def caller_of(
         robot=acting,
         policy=policy,
         mode=mode,
-        own=view.own,
+        own=view.means_of(agent),
         again=again,
         ask_agent=ask_agent,
         until=until,

@@ -16,7 +16,7 @@ class Settings(TraceSettings):
     connectors_dir: Path | None = None
     agents_dir: Path | None = None
     mcp_dir: Path | None = None
-    skills_dir: Path | None = Field(default=None, description="folder of skills, <name>/SKILL.md each")
+    skills_dir: Path | None = Field(default=None, description="folder of skills, in place of skills in that of agents")
     ceilings_file: Path | None = Field(default=None, description="YAML: what each team's calls of models may take")
     hooks: str = Field(default="", description="the platform's hooks in their order: names, separated by commas")
     allow_private_targets: str = Field(

@@ -11,7 +11,7 @@ from uuid import uuid4
 from executor.abort_calls import AbortCalls
 from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agents
-from executor.agents.skill_files import Skills
+from executor.agents.skill_files import Skills, beside
 from executor.agents.team_ceilings import TeamCeilings
 from executor.agents.team_view import TeamViews
 from executor.call_agents import CallAgents, LeaseSettings
@@ -124,10 +124,11 @@ class UseCases:
         views = TeamViews(
             agents=Agents(settings.agents_dir, environ=environ),
             connectors=Connectors(settings.connector, environ=environ, folder=settings.connectors_dir),
-            skills=Skills(settings.skills_dir),
+            skills=Skills(settings.skills_dir or beside(settings.agents_dir)),
             definitions=adapters.definitions,
         )
         views.agents.check_means(views.connectors.ids, adapters.servers)
+        views.agents.check_skills(views.skills)
         observe = ObserveCalls(publish=publish, clock=clock)
         meter = Meter(
             budget=adapters.budget,
@@ -275,4 +276,5 @@ class UseCases:
 def _built_in(adapters: Adapters, settings: Settings, service: Service) -> Registry:
     files = FileTools(ask=service.ask, files=adapters.files)
     searches = SearchTools(ask=service.ask)
-    return Registry({**files.works(), **searches.works()}, WebTools(pages=adapters.pages).used())
+    used = {**WebTools(pages=adapters.pages).used(), **searches.used()}
+    return Registry({**files.works(), **searches.works()}, used)

@@ -1,12 +1,16 @@
 """The file of an agent: a front matter in YAML, whose fields are those of a team's own agent, and the prompt below."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import yaml
 from pydantic import Field, ValidationError
 
 from executor.agents.operator_files import EXPECTED, Teams, teams_of
+from rota_common.secrets import MissingSecret, resolve
 from rota_contracts.definitions.agent import AgentDefinition, Text
+
+FENCE = "---"
 
 
 class AgentFileError(ValueError):
@@ -27,10 +31,17 @@ class AgentFile(AgentDefinition):
         except ValueError as error:
             raise AgentFileError(f"the front matter of {agent_id}.md can't be read: {error}") from error
 
+    def named_connector(self, agent_id: str, environ: Mapping[str, str]) -> str:
+        try:
+            return resolve(self.connector, environ)
+        except MissingSecret as error:
+            raise AgentFileError(f"the connector of agent {agent_id} can't be read: {error}") from error
 
-def read_file(agent_id: str, head: str, prompt: str) -> AgentFile:
-    """From the YAML of its front matter, and its prompt. A field without a value is as one that isn't there. Raises
+
+def read_file(agent_id: str, text: str) -> AgentFile:
+    """From its front matter in YAML and its prompt. A field without a value is as one that isn't there. Raises
     AgentFileError for the first that is wrong."""
+    head, prompt = _halves(agent_id, text)
     where = f"the front matter of {agent_id}.md"
     try:
         front: Any = yaml.safe_load(head) or {}
@@ -52,3 +63,14 @@ def read_file(agent_id: str, head: str, prompt: str) -> AgentFile:
         name = str(wrong["loc"][0])
         expected = f"expected {name} in {where} to be {fields[name].description}, got {front[name]!r}"
         raise AgentFileError(expected) from error
+
+
+def _halves(agent_id: str, text: str) -> tuple[str, str]:
+    """The front matter, which stands between two lines of `---` at the very top, and the prompt below it."""
+    lines = text.splitlines(keepends=True)
+    fences = [number for number, line in enumerate(lines) if line.rstrip() == FENCE]
+    if not fences or fences[0] != 0:
+        return "", text
+    if len(fences) == 1:
+        raise AgentFileError(f"the front matter of {agent_id}.md has no end: expected a second line {FENCE}")
+    return "".join(lines[1 : fences[1]]), "".join(lines[fences[1] + 1 :])

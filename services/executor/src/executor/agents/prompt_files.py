@@ -7,16 +7,17 @@ from string import Template
 from typing import Any
 
 from executor.agents import context_files
-from executor.agents.agent_file import AgentFile, AgentFileError, read_file
+from executor.agents.agent_file import AgentFileError, read_file
 from executor.agents.context_files import INSTRUCTIONS, ContextFileError, ContextFiles
 from executor.agents.operator_files import ALL_TEAMS, EVERY_TEAM, Teams, allows
 from executor.agents.platform_file import FILE, PlatformFile, read_platform
+from executor.agents.skill_files import Skills
 from executor.domain.conversation.chat import BUILT_IN as PLATFORM_TOOLS
 from executor.domain.conversation.chat import Tool
 from executor.domain.hooks.own_hooks import NO_HOOKS, OwnHooks
+from executor.domain.skills import reads_skills
 from executor.domain.used_tools import gives
 from executor.domain.uses import EXPECTED, NO_USES, ByAgent, ByTool, Provider, Uses, UsesError, merged, read_uses
-from rota_common.secrets import MissingSecret, resolve
 from rota_contracts.agent_ids import PLATFORM, platform_name
 from rota_contracts.definitions.agent import AgentDefinition
 from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S
@@ -25,7 +26,6 @@ from rota_contracts.robots.autonomy import Autonomy
 from rota_contracts.robots.robot import Robot
 
 BUILT_IN = Path(__file__).parent
-FENCE = "---"
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Agent:
     `timeout`: seconds of one answer of its model; a turn has up to four times as many. `autonomy`: the stricter of this
     and its robot's holds. `serial`: the calls of one answer are made one after the other. `card`: as teams see it.
     `uses`: who does what for it; tools that they give are beside `tools` and `servers`. `hooks`: processes of the team
-    that are asked before its model and after it.
+    that are asked before its model and after it. `skills`: the names of those that it reads.
     """
 
     id: str
@@ -58,6 +58,7 @@ class Agent:
     card: AgentCard | None = None
     uses: Uses = NO_USES
     hooks: OwnHooks = NO_HOOKS
+    skills: tuple[str, ...] = ()
 
     @property
     def connector_options(self) -> ConnectorOptions:
@@ -65,7 +66,7 @@ class Agent:
         return self.card.connector_options if self.card else ConnectorOptions()
 
     def may_use(self, tool: Tool) -> bool:
-        if gives(self.uses, tool):
+        if gives(self.uses, tool) or (self.skills and reads_skills(tool)):
             return True
         named = self.tools is None or not self.tools.isdisjoint((tool.name, tool.server))
         if self.servers is None or tool.server == PLATFORM_TOOLS:
@@ -114,6 +115,16 @@ class Agents:
                     raise AgentFileError(
                         f"uses.{service} in {where}: there is no MCP server {provider.server} for {_shown(team)}: add "
                         f"{provider.server}.yaml to the folder of ROTA_MCP_DIR, or name the team in it"
+                    )
+
+    def check_skills(self, skills: Skills) -> None:
+        """Raise AgentFileError for a skill of a file that isn't there for all its teams."""
+        for agent in self._own.values():
+            for team in sorted(agent.teams):
+                if away := {*agent.skills} - {skill.name for skill in skills.of(team)}:
+                    mend = "add skills/<name>/SKILL.md beside it, or name the team there"
+                    raise AgentFileError(
+                        f"skills in {agent.id}.md: there is no skill {min(away)} for {_shown(team)}: {mend}"
                     )
 
     def _check_connectors(self, known: Collection[str]) -> None:
@@ -233,9 +244,8 @@ def _of_folder(folder: Path, teams: Teams | None, environ: Mapping[str, str]) ->
 
 def parse(agent_id: str, text: str, *, teams: Teams | None = None, environ: Mapping[str, str] | None = None) -> Agent:
     """An agent from the text of its file. `environ`: the variables behind `$ENV.` references. Raises AgentFileError."""
-    head, prompt = _halves(agent_id, text)
-    file = read_file(agent_id, head, prompt)
-    connector = _connector(agent_id, file, environ or {})
+    file = read_file(agent_id, text)
+    connector = file.named_connector(agent_id, environ or {})
     try:
         return of_definition(agent_id, file, teams=teams or file.named_teams(agent_id), connector=connector)
     except UsesError as error:
@@ -263,6 +273,7 @@ def of_definition(agent_id: str, definition: AgentDefinition, *, teams: Teams, c
         uses=uses,
         hooks=OwnHooks(definition.hooks.create, definition.hooks.next),
         servers=servers,
+        skills=definition.skills,
         card=AgentCard(
             id=agent_id,
             name=definition.name or agent_id,
@@ -278,21 +289,3 @@ def of_definition(agent_id: str, definition: AgentDefinition, *, teams: Teams, c
             sort=definition.sort,
         ),
     )
-
-
-def _connector(agent_id: str, file: AgentFile, environ: Mapping[str, str]) -> str:
-    try:
-        return resolve(file.connector, environ)
-    except MissingSecret as error:
-        raise AgentFileError(f"the connector of agent {agent_id} can't be read: {error}") from error
-
-
-def _halves(agent_id: str, text: str) -> tuple[str, str]:
-    """The front matter, which stands between two lines of `---` at the very top, and the prompt below it."""
-    lines = text.splitlines(keepends=True)
-    fences = [number for number, line in enumerate(lines) if line.rstrip() == FENCE]
-    if not fences or fences[0] != 0:
-        return "", text
-    if len(fences) == 1:
-        raise AgentFileError(f"the front matter of {agent_id}.md has no end: expected a second line {FENCE}")
-    return "".join(lines[1 : fences[1]]), "".join(lines[fences[1] + 1 :])

@@ -101,10 +101,11 @@ def for_phase(
     closing: int | None = None,
     stalled: int = 0,
     in_text: Sequence[Tool] = (),
+    skills: str = "",
     model: str = "",
 ) -> list[Message]:
     """The messages to a phase's agent. `tools`: what a plan may use. `about`: descriptions of assistants. `closing`,
-    `stalled`, `in_text`, `model`: as in `for_task`."""
+    `stalled`, `in_text`, `skills`, `model`: as in `for_task`."""
     frame = phase_frame(run, phase)
     first = system(
         agent,
@@ -112,16 +113,15 @@ def for_phase(
         run.robot,
         locale=locale_of(run.execution.trigger, run.robot),
         kind=str(phase),
-        means=_means(run, phase, agent, tools, about or {}) or explained(in_text),
+        means=joined(_means(run, phase, agent, tools, about or {}) or explained(in_text), skills),
         form=_form(run, phase, texts),
         tail=_tail(run, frame, model),
         values=_tools(run, tools, about or {}),
     )
     media = as_messages(media_sent(run)) if phase in (Phase.GOALS, Phase.TASKS) else []
-    messages = [first, *media, Message(role="user", content=_question(run, phase, texts, frame))]
-    of = of_phase(phase)
-    messages += conversation(turns_of(run, of), context_of(run, of), texts, frame)
-    return [*messages, *_closing(closing, stalled), *_feedback(run)]
+    of, question = of_phase(phase), Message(role="user", content=_question(run, phase, texts, frame))
+    talk = conversation(turns_of(run, of), context_of(run, of), texts, frame)
+    return [first, *media, question, *talk, *_closing(closing, stalled), *_feedback(run)]
 
 
 def for_task(

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 
 from pydantic import ValidationError
@@ -49,6 +49,12 @@ class TeamView:
     own: OwnMeans = NO_MEANS
     unreadable: Mapping[str, str] = field(default_factory=dict)
     size: int = 0
+
+    def means_of(self, agent: Agent) -> OwnMeans:
+        """What calls of this agent have: where it names skills, those alone."""
+        if not agent.skills:
+            return self.own
+        return replace(self.own, skills=[skill for skill in self.own.skills if skill.name in agent.skills])
 
     def missing(self, agent_id: str) -> str:
         """Why there is no such agent, and what to do."""

@@ -18,6 +18,7 @@ from executor.domain.uses import ByAgent, ByTool
 from rota_common.clock import Clock
 from rota_contracts.agent_ids import of_platform, platform_name
 from rota_contracts.definitions.definition import Definition, DefinitionKind, entry, parse_spec
+from rota_contracts.definitions.skill import name_problem
 from rota_contracts.messages.definition import (
     MOST_PROBLEMS,
     CheckDefinitions,
@@ -29,7 +30,8 @@ from rota_contracts.messages.definition import (
 AGENT, CONNECTOR, SERVER = DefinitionKind.AGENT, DefinitionKind.CONNECTOR, DefinitionKind.MCP_SERVER
 SKILL = DefinitionKind.SKILL
 WHAT = {AGENT: "an agent", CONNECTOR: "a connector", SERVER: "an MCP server", SKILL: "a skill"}
-LISTED = {AGENT: "rota agents list", CONNECTOR: "rota connectors list", SERVER: "rota definitions list"}
+DEFINITIONS = "rota definitions list"
+LISTED = {AGENT: "rota agents list", CONNECTOR: "rota connectors list", SERVER: DEFINITIONS, SKILL: DEFINITIONS}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,9 +94,11 @@ class _State:
             yield (CONNECTOR, connector_id), connector
 
     def taken(self, written: WrittenDefinition) -> Iterator[DefinitionProblem]:
-        """An id that is the platform's."""
+        """An id that is the platform's, or can't be."""
         if self._of_platform(written.kind, written.id) or _reserved(written.kind, written.id):
             message = f"{WHAT[written.kind]} {written.id} is the platform's: choose another id"
+            yield DefinitionProblem(kind=written.kind, id=written.id, field="id", message=message)
+        if written.kind is SKILL and (message := name_problem(written.id)):
             yield DefinitionProblem(kind=written.kind, id=written.id, field="id", message=message)
 
     def missing(self, one: Agent | Connector | Skill) -> Iterator[tuple[str, str]]:
@@ -130,6 +134,7 @@ def _named(one: Agent | Connector | Skill) -> Iterator[tuple[str, DefinitionKind
         yield "connector", CONNECTOR, one.connector
     yield from (("connector_options.connectors", CONNECTOR, name) for name in one.connector_options.connectors)
     yield from (("mcp.servers", SERVER, name) for name in one.servers or ())
+    yield from (("skills", SKILL, name) for name in dict.fromkeys(one.skills))
     for service, provider in one.uses.providers():
         if isinstance(provider, ByAgent):
             yield f"uses.{service}", AGENT, provider.agent_id

@@ -78,10 +78,11 @@ class AgentTurn:
             "closing": self.cap if self.step.iteration >= self.cap else None,
             "stalled": self.stalled,
             "in_text": in_text,
+            "skills": skills,
             "model": model,
         }
         if isinstance(self.step, RunTurn):
-            return for_task(self.run, self.step.task, self.agent, texts, skills=skills, **about)
+            return for_task(self.run, self.step.task, self.agent, texts, **about)
         return for_phase(self.run, self.step.phase, self.agent, self.agent.id, texts, **about)
 
     def facts(self, tools: Sequence[Tool]) -> dict[str, Any]:

@@ -20,7 +20,6 @@ from executor.domain.steps import BeginCalls, MakeCalls, id_of
 from executor.domain.tasks import tasks
 from executor.domain.tasks.promised_calls import callback_of
 from executor.domain.used_tools import agent_of, wish
-from executor.domain.uses import NO_USES, Uses
 from executor.file_ports import Blobs
 from executor.steps.check_calls import POINT, CheckCalls
 from executor.steps.hook_chain import HookChain
@@ -69,21 +68,23 @@ class CallRunner:
     known_secrets: KnownValues = lambda team: ()
     ask_agent: AskAgent = no_agents
 
-    async def toolset(self, run: Run) -> Toolset:
-        """With what its team had when it began. Raises NotBegun while that can't be read."""
+    async def toolset(self, run: Run, subject: Phase | Task | None = None) -> Toolset:
+        """With what its team had when it began; for a `subject` with the skills that its agent may read. Raises
+        NotBegun while that can't be read."""
         toolset = self.real if run.execution.executor_mode is ExecutorMode.STANDARD else self.recording
         try:
             view = await self.views.of(run.execution.team_id, run.definitions_rev)
         except Transient as error:
             raise NotBegun(str(error), after=error.after) from error
-        return replace(toolset, tools=toolset.tools.with_own(view.own))
+        agent = None if subject is None else view.agents.assistant(_agent_of(run, subject))
+        return replace(toolset, tools=toolset.tools.with_own(view.means_of(agent) if agent else view.own))
 
     async def begin(self, run: Run, step: BeginCalls, agent: Agent | None, chain: HookChain | None) -> CallsBegun:
         """The calls after all checks that stand before them. `agent` None: of a task that is one call."""
         check = CheckCalls(
             robot=run.robot,
             policy=policy_of(run, agent.autonomy if agent else None),
-            tools=await self._tools(run, step, agent.uses if agent else NO_USES),
+            tools=await self._tools(run, step, agent),
             agent=agent,
             known_secrets=self.known_secrets,
             hooks=chain.hooks(run, POINT) if chain else (),
@@ -100,10 +101,10 @@ class CallRunner:
         callbacks = self._callbacks(run, [use for use in done.uses if use.step_id not in done.refused])
         return CallsBegun(id_of(of), done.uses, callbacks, done.refused, done.asks, done.by, done.notes, serial=serial)
 
-    async def _tools(self, run: Run, step: BeginCalls, uses: Uses) -> Sequence[Tool]:
+    async def _tools(self, run: Run, step: BeginCalls, agent: Agent | None) -> Sequence[Tool]:
         """All that the robot and its agent have; none for calls that are only made once more."""
         known = all(use.server is None or use.step_id in run.cleared for use in step.uses)
-        return () if known else await all_tools((await self.toolset(run)).tools, run.robot, uses)
+        return () if known else await all_tools((await self.toolset(run)).tools, run.robot, agent)
 
     async def __call__(self, run: Run, step: MakeCalls) -> AsyncIterator[Outcome]:
         """Each outcome as soon as it is there."""
@@ -126,7 +127,7 @@ class CallRunner:
             assistant_id=agent_id,
             messages=[Message(role="user", content=wish(use))],
             metadata={"source": use.tool},
-            callers=[subject.executor_id if isinstance(subject, Task) else run.robot.phase_agent(subject)],
+            callers=[_agent_of(run, subject)],
         )
         try:
             reply = await reply_of(self.ask_agent, request)
@@ -146,7 +147,7 @@ class CallRunner:
     async def _call(self, run: Run, subject: Phase | Task, use: ToolUse) -> Outcome:
         task_id, looks_up = id_of(subject), not isinstance(subject, Task)
         try:
-            toolset = await self.toolset(run)
+            toolset = await self.toolset(run, subject)
             if (agent_id := agent_of(use.server)) and run.execution.executor_mode is ExecutorMode.STANDARD:
                 answer: str | None = await self._asked(run, subject, use, agent_id)
             elif use.server is not None:
@@ -168,6 +169,10 @@ class CallRunner:
             return NotCalled(task_id, use.step_id, str(error), error.after)
         except (ToolFailed, Transient, Permanent) as error:
             return Used(task_id, use.step_id, None, str(error))
+
+
+def _agent_of(run: Run, subject: Phase | Task) -> str:
+    return subject.executor_id if isinstance(subject, Task) else run.robot.phase_agent(subject)
 
 
 def _promised(run: Run, task_id: str, use: ToolUse) -> Outcome:

@@ -203,7 +203,7 @@ class _Search:
     async def _use(self, name: str, agent: Agent, arguments: Callable[[Tool], dict[str, Json]]) -> ToolUse:
         """The call of the one tool that the agent has by its `uses`. Raises Permanent where it can't be made here."""
         toolset = await self.by.calls.toolset(self.run)
-        tools = await all_tools(toolset.tools, self.run.robot, agent.uses)
+        tools = await all_tools(toolset.tools, self.run.robot, agent)
         tool = next((each for each in tools if each.name == WEB_SEARCH), None)
         if tool is None:
             raise Permanent("its server doesn't list this tool now")

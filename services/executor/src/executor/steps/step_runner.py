@@ -187,7 +187,7 @@ class StepRunner:
         without = turn.closing or is_last_attempt(run)
         mine = within.tools(() if without else await tools_for((await self.calls.toolset(run)).tools, run, step, agent))
         tools = [*mine, ASK_PERSON] if turn.may_ask else mine
-        skills = listed(agents.view.own.skills, mine)
+        skills = listed(agents.view.means_of(agent).skills, mine)
         build = partial(turn.messages, in_text=within.in_text(tools), skills=skills, model=connector.model)
         wanted = wanted_texts(run, subject_of(step))
         messages = build(within.sizes(wanted))

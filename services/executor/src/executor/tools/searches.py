@@ -9,8 +9,9 @@ from executor.domain.conversation.chat import BUILT_IN
 from executor.domain.conversation.found_tools import matching
 from executor.domain.skills import Skill, found
 from executor.tool_ports import ToolFailed
+from executor.tools.built_in import TOOLS
 from executor.tools.files import answered
-from executor.tools.registry import Call, Work
+from executor.tools.registry import Call, Used, Work
 from rota_common.bus.rpc import Ask
 from rota_contracts.catalog import RECALL
 from rota_contracts.messages.execution import excerpt
@@ -24,8 +25,8 @@ MOST_COLLECTIONS = 50
 QUERY_LIMIT, LINE, LIST = 2_000, 300, 2_000
 """Characters of a query, of a tool's description where it was found, and of a list of names."""
 
-LONGEST = 20_000
-"""Characters of a skill, or of a file of it, that are shown."""
+LONGEST = 16_000
+"""Characters of a skill, or of a file of it, that are shown: an answer with all else is shown whole."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +39,10 @@ class SearchTools:
             BuiltInTool.SKILL_SEARCH: self.skill,
             BuiltInTool.MCP_TOOL_SEARCH: self.tool,
         }
+
+    def used(self) -> Used:
+        """Of an agent that names skills, whatever its robot names."""
+        return {BuiltInTool.SKILL_SEARCH: (TOOLS[BuiltInTool.SKILL_SEARCH], self.skill)}
 
     async def memory(self, call: Call) -> str:
         """The robot's own lessons, then knowledge of the collections that its definition names. Lessons by a value of
@@ -67,10 +72,10 @@ class SearchTools:
         best, others = matching[0], matching[1:]
         if file:
             return _file(best, file)
-        files = "".join(f"\n- {path}" for path in best.files)
-        more = "\n".join(f"- {one.name}: {one.description}" for one in others)
+        files = excerpt("".join(f"\n- {path}" for path in best.files), LIST)
+        more = "\n".join(f"- {one.name}: {excerpt(one.description, LINE)}" for one in others)
         return (
-            f"# {best.name}\n{excerpt(best.text, LONGEST)}"
+            f"# {best.name}\n{_cut(best.text)}"
             + (f"\n\nFiles of this skill, which `file` reads:{files}" if files else "")
             + (f"\n\nOther skills that may fit:\n{more}" if more else "")
         )
@@ -85,6 +90,10 @@ class SearchTools:
 
 def _file(skill: Skill, path: str) -> str:
     if path not in skill.files:
-        known = ", ".join(skill.files) or "none"
+        known = excerpt(", ".join(skill.files), LIST) or "none"
         raise ToolFailed(f"skill_search: skill {skill.name} has no file {path[:100]}: it has {known}")
-    return f"# {skill.name}/{path}\n{excerpt(skill.files[path], LONGEST)}"
+    return f"# {skill.name}/{path}\n{_cut(skill.files[path])}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}\n[cut off after {LONGEST} of {len(text)} characters]"

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from executor.domain.conversation.chat import ChatMessage, Thinking, ToolCall
-from rota_common.material import Frame
+from executor.domain.skills import reads_skills
+from rota_common.material import Frame, tagged
 from rota_contracts.messages.conversation import Round, ToolStatus, ToolUse, Turn
 from rota_contracts.messages.execution import excerpt
 from rota_contracts.messages.text import Text
@@ -58,13 +59,14 @@ def references(turns: Sequence[Turn]) -> Iterator[Text]:
 
 
 def in_round(each: Round, texts: Texts, frame: Frame, *, limit: int | None = None) -> Iterator[Message]:
-    """A reply with calls of tools, and their results, which are material."""
+    """A reply with calls of tools, and their results. These are material, but for skills: they are instructions of
+    those who write the agents' prompts, too."""
     calls = [ToolCall(id=_id(use), name=use.name[:NAME], arguments=_arguments(use.arguments)) for use in each.uses]
     kept = each.thinking if limit is None else None  # it can't be shortened: its provider has signed it
     thinking = Thinking.model_validate_json(read(kept, texts)) if kept else None
     yield ChatMessage(role="assistant", content=_short(each.text, limit), tool_calls=calls, thinking=thinking)
     for use in each.uses:
-        yield ChatMessage(role="tool", content=_framed(use, texts, frame, limit or TOOL_LIMIT), tool_call_id=_id(use))
+        yield ChatMessage(role="tool", content=_shown(use, texts, frame, limit or TOOL_LIMIT), tool_call_id=_id(use))
 
 
 def _id(use: ToolUse) -> str:
@@ -75,7 +77,9 @@ def _arguments(given: Any) -> dict[str, Any]:
     return given if isinstance(given, dict) else {}
 
 
-def _framed(use: ToolUse, texts: Texts, frame: Frame, limit: int) -> str:
+def _shown(use: ToolUse, texts: Texts, frame: Frame, limit: int) -> str:
+    if reads_skills(use) and use.status is ToolStatus.COMPLETED:
+        return tagged("skill", _answer(use, texts, limit))
     return frame.material("answer of a tool", _answer(use, texts, limit)) or "(an empty answer)"
 
 

@@ -124,7 +124,7 @@ def ended(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, st
 
 def test_all_commands_are_there() -> None:
     assert set(EVERY) == {
-        *("up", "demo", "apply", "validate", "listen", "trigger", "watch", "logs", "doctor", "clock"),
+        *("up", "upgrade", "demo", "apply", "validate", "listen", "trigger", "watch", "logs", "doctor", "clock"),
         *("context", "context use", "context forget"),
         *("sources", "sources list", "sources show", "sources add", "sources add-database", "sources rotate"),
         "sources remove",

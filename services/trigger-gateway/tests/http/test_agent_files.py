@@ -167,7 +167,8 @@ async def test_others_files_are_an_admins(acme_people: People) -> None:
             assert error_of(refused) == (403, "role_too_low"), (method, path)
     for key in (admin, ADMIN):
         assert (await call("GET", f"{KEEPER}/files/USER.md", key=key, **of_ann)).text == "I am Ann."
-        assert error_of(await call("GET", f"{KEEPER}/files", key=key)) == (403, "no_person")
+        assert error_of(await call("GET", f"{KEEPER}/files", key=key)) == (422, "no_person")
+    assert error_of(await call("GET", f"{KEEPER}/files", key=anyone)) == (403, "no_person")
     assert error_of(await call("GET", f"{KEEPER}/files", key=admin, params={"member": "eve"})) == (
         404,
         "member_not_found",

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from rota_contracts.roles import Role
 from trigger_gateway.members.ports import Members
-from trigger_gateway.problems import Forbidden, NotFound
+from trigger_gateway.problems import Forbidden, Invalid, NotFound
 from trigger_gateway.teams.authenticate import Caller
 
 
@@ -26,15 +26,15 @@ class PersonOf:
 
     async def whose(self, team: str, caller: Caller, named: str | None) -> str:
         """The person whose files the caller may read and write: the own ones, an admin also those of the `named` one.
-        Raise Forbidden, or NotFound if there is no such person."""
+        Raise Forbidden, Invalid where an admin names no one, or NotFound if there is no such person."""
         own = await self(team, caller)
         if named is None:
-            if own is None:
-                text = (
-                    "this key was made for no person: `rota keys create --member ID` makes one; an admin names ?member="
-                )
-                raise Forbidden("no_person", text)
-            return own
+            if own is not None:
+                return own
+            if caller.role.covers(Role.ADMIN):
+                raise Invalid("no_person", "expected ?member=, the person: this key was made for no one")
+            text = "this key was made for no one: `rota keys create --member ID` makes one for a person"
+            raise Forbidden("no_person", text)
         if named != own:
             caller.check(Role.ADMIN, f"the files of {named}")
         if await self.members.find(team, named) is None:

@@ -96,6 +96,12 @@ def test_prometheus_asks_every_service_at_the_port_that_takes_no_key() -> None:
     assert sorted(ours["static_configs"][0]["targets"]) == sorted(f"{name}:{port}" for name, port in ports.items())
 
 
+def test_what_is_mounted_from_the_checkout_is_there() -> None:
+    mounted = [each for part in COMPOSE.values() for each in part.get("volumes", []) if isinstance(each, str)]
+    missing = [each for each in mounted if each.startswith("./") and not (ROOT / each.partition(":")[0]).exists()]
+    assert not missing, "\n".join(missing)
+
+
 def test_promtool_accepts_the_configuration_of_prometheus() -> None:
     promtool = shutil.which("promtool")
     if promtool is None:

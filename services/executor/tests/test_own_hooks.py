@@ -356,7 +356,7 @@ async def test_the_agents_of_an_aborted_call_are_not_asked_on(tmp_path: Path) ->
     hooks: dict[str, Hook] = {"to.judge": calls("yao.judge")}
     model = ScriptedModel(answer=hang)
     world = Keepers(tmp_path, model, hooks, yao_keeper="hooks: {create: to.judge}", yao_judge="")
-    world.call = replace(world.call, lease=LeaseSettings("first", 0.06))
+    world.call = replace(world.call, lease=LeaseSettings("first", 1))
     asking = asyncio.create_task(world.ask(chat_id="chat"))
     await reached.wait()
     under_way = {call.agent_id: call for call in await world.calls.under_way(TEAM, chat_id="chat")}

@@ -60,6 +60,7 @@ class Process:
         runs: Any = Port(world.runs, self, WRITES)
         tools: Any = Port(world.shape.offers, self, frozenset())
         tools.call = partial(self.effect, "call", world.call)
+        tools.with_own = lambda own: tools  # the team has none of its own
         model: Any = Port(world, self, frozenset({"complete"}))
         blobs: Any = Port(world.blobs, self, frozenset())
         blobs.keep = self._keep

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from os.path import abspath
 from pathlib import Path
 
+from rota_contracts.definitions.front_matter import FENCE, halves
 from rota_contracts.definitions.skill import FILES, LEVELS, SKILL_FILE
-
-FENCE = "---"
 
 
 @dataclass(frozen=True)
@@ -54,10 +53,10 @@ def _files(folder: Path, root: Path, levels: int) -> Iterator[Path]:
 
 
 def _halves(text: str) -> tuple[str, str]:
-    lines = text.splitlines(keepends=True)
-    fences = [number for number, line in enumerate(lines) if line.rstrip() == FENCE]
-    if not fences or fences[0] != 0:
+    try:
+        found = halves(text)
+    except ValueError as error:
+        raise ValueError(f"the front matter of {SKILL_FILE} {error}") from error
+    if found is None:
         raise ValueError(f"expected {SKILL_FILE} to begin with a front matter in YAML, between two lines of {FENCE}")
-    if len(fences) == 1:
-        raise ValueError(f"the front matter of {SKILL_FILE} has no end: expected a second line {FENCE}")
-    return "".join(lines[1 : fences[1]]), "".join(lines[fences[1] + 1 :])
+    return found

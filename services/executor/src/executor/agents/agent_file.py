@@ -9,8 +9,7 @@ from pydantic import Field, ValidationError
 from executor.agents.operator_files import EXPECTED, Teams, teams_of
 from rota_common.secrets import MissingSecret, resolve
 from rota_contracts.definitions.agent import AgentDefinition, Text
-
-FENCE = "---"
+from rota_contracts.definitions.front_matter import halves
 
 
 class AgentFileError(ValueError):
@@ -66,11 +65,7 @@ def read_file(agent_id: str, text: str) -> AgentFile:
 
 
 def _halves(agent_id: str, text: str) -> tuple[str, str]:
-    """The front matter, which stands between two lines of `---` at the very top, and the prompt below it."""
-    lines = text.splitlines(keepends=True)
-    fences = [number for number, line in enumerate(lines) if line.rstrip() == FENCE]
-    if not fences or fences[0] != 0:
-        return "", text
-    if len(fences) == 1:
-        raise AgentFileError(f"the front matter of {agent_id}.md has no end: expected a second line {FENCE}")
-    return "".join(lines[1 : fences[1]]), "".join(lines[fences[1] + 1 :])
+    try:
+        return halves(text) or ("", text)
+    except ValueError as error:
+        raise AgentFileError(f"the front matter of {agent_id}.md {error}") from error

@@ -1,7 +1,6 @@
 """The card of an agent or of a robot: its name, its skill, and how it is reached. Pure."""
 
-from importlib.metadata import version
-
+from rota_contracts import version
 from rota_contracts.messages.provider import AgentCard
 from rota_contracts.robots.robot import Robot
 from trigger_gateway.a2a.shapes import VERSION, Shape
@@ -22,7 +21,7 @@ def card_of(party: AgentCard | Robot, url: str) -> Shape:
     return {
         "name": name,
         "description": about,
-        "version": version("rota-trigger-gateway"),
+        "version": version.VERSION,
         "supportedInterfaces": [{"url": url, "protocolBinding": "JSONRPC", "protocolVersion": VERSION}],
         "capabilities": {"streaming": True, "pushNotifications": False, "extendedAgentCard": False},
         "securitySchemes": {KEY: {"httpAuthSecurityScheme": {"scheme": "Bearer", "description": "a team's key"}}},

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from fastapi import Request, Response
 from pydantic import BaseModel
 from pydantic_core import to_json
 
+from rota_contracts import version
 from rota_contracts.tooling.asyncapi import asyncapi
 from rota_contracts.tooling.feed_asyncapi import feed_asyncapi
 from rota_contracts.tooling.schemas import schemas
@@ -18,7 +18,6 @@ from trigger_gateway.problems import NotFound
 
 router = open_router("contracts", prefix="")
 
-PACKAGE = "rota-contracts"
 FRESH_S = 300
 """Seconds; they change only with the version."""
 
@@ -101,11 +100,7 @@ def _known(request: Request) -> set[str]:
 
 @cache
 def _asyncapi() -> Document:
-    try:
-        ours = version(PACKAGE)
-    except PackageNotFoundError:  # run from its sources, without being installed
-        ours = "0"
-    return Document.of(asyncapi(ours), ASYNCAPI)
+    return Document.of(asyncapi(version.VERSION), ASYNCAPI)
 
 
 @cache

@@ -1,7 +1,6 @@
 """The protocol, by its official SDK. Each request is served by itself: any replica can, and nothing is kept between."""
 
 from functools import partial
-from importlib.metadata import version
 from typing import Any
 
 import anyio
@@ -11,6 +10,7 @@ from mcp.server.streamable_http import StreamableHTTPServerTransport
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
+from rota_contracts import version
 from trigger_gateway.http.auditing import Recording
 from trigger_gateway.http.stream import AWAY
 from trigger_gateway.mcp.team_tools import TeamTools
@@ -41,7 +41,7 @@ async def serve(tools: TeamTools, request: Request, scope: Scope, receive: Recei
 
 def server_of(tools: TeamTools, request: Request) -> "Server[Any, Any]":
     """Its handlers are set as they are: the SDK's decorators keep tools by name, for all teams together."""
-    server: Server[Any, Any] = Server("rota", version=version("rota-trigger-gateway"), instructions=INSTRUCTIONS)
+    server: Server[Any, Any] = Server("rota", version=version.VERSION, instructions=INSTRUCTIONS)
 
     async def list_tools(_: types.ListToolsRequest) -> types.ServerResult:
         try:

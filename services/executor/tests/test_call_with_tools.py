@@ -134,6 +134,16 @@ def called(reply: AgentReply) -> list[tuple[str, str]]:
     return [(tool.name, str(tool.status)) for tool in reply.tools]
 
 
+async def after_a_stop(world: World, begun: asyncio.Event) -> AgentReply:
+    """What a second replica answers to a call whose first one has stopped once this had `begun`."""
+    first = world.replica()
+    asking = asyncio.create_task(first(a_call()))
+    await begun.wait()
+    await first.close()
+    await asyncio.gather(asking, return_exceptions=True)
+    return await world.replica("second")(a_call())
+
+
 async def test_an_agent_uses_its_tools_and_reads_what_they_answer(world: World) -> None:  # CL-28 EX-88
     world.model = ScriptedModel(uses(FIND.name, of="May"), uses(FIND.name, of="June"), "Two bills.")
 
@@ -188,12 +198,7 @@ async def test_after_a_crash_a_begun_call_is_made_again_only_if_it_may_be(
         return "found"
 
     world.answer(work)
-    first = world.replica()
-    asking = asyncio.create_task(first(a_call()))
-    await begun.wait()
-    await first.close()
-    await asyncio.gather(asking, return_exceptions=True)
-    reply = await world.replica("second")(a_call())
+    reply = await after_a_stop(world, begun)
     assert (reply.content, called(reply)) == ("Done.", [(tool.name, outcome)])
     assert len({use.step_id for use in world.tools.calls}) == 1
     assert len(world.tools.calls) == made
@@ -442,12 +447,7 @@ async def test_an_agent_that_a_tool_asked_is_not_asked_again_after_a_crash(world
         return ModelReply(text=f"The {who} has it.")
 
     world.model = ScriptedModel(answer=answer)
-    first = world.replica()
-    asking = asyncio.create_task(first(a_call()))
-    await begun.wait()
-    await first.close()
-    await asyncio.gather(asking, return_exceptions=True)
-    reply = await world.replica("second")(a_call())
+    reply = await after_a_stop(world, begun)
     assert (reply.content, called(reply)) == ("The keeper has it.", [("web_search", "completed")])
     assert asked == ["keeper", "seeker", "seeker", "seeker", "keeper"]
     assert [use.name for use in world.tools.calls] == [PAY.name]

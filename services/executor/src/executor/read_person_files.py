@@ -8,7 +8,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from executor.agents.context_files import ContextFiles
+from executor.agents.context_files import BOOTSTRAP, INSTRUCTIONS, ContextFiles
 from executor.agents.prompt_files import Agent
 from executor.call_port import Calls
 from rota_common.bus.rpc import Ask
@@ -28,7 +28,6 @@ from rota_contracts.messages.workspace import (
 )
 
 KEPT_AS = "person-files"
-INSTRUCTIONS, BOOTSTRAP = "AGENTS.md", "BOOTSTRAP.md"
 
 ABOUT = "What I want you to know of me, and how I want you to work for me, as far as your own rules allow it:"
 FIRST = f"Before anything else, do what {BOOTSTRAP} says."

@@ -12,7 +12,6 @@ from rota_common.bus.router import Router
 from rota_common.errors import Permanent
 from rota_common.runtime.service import Runtime, Service
 from rota_common.testing.in_memory_bus import InMemoryBus
-from rota_common.testing.in_memory_stream import InMemoryMessage
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import MEMBER, TEAM
 from rota_contracts import catalog
@@ -148,43 +147,6 @@ async def test_a_handler_that_hangs_is_ended_and_its_message_handed_back() -> No
     await bus.settled()
     await service.stop(1)
     assert (calls, bus.dead) == (2, [])
-
-
-@pytest.mark.parametrize("lives", [False, True], ids=["all have ended", "one lives still"])
-async def test_a_message_that_ended_its_worker_again_and_again_is_buried_and_its_publisher_answered(
-    monkeypatch: pytest.MonkeyPatch, lives: bool
-) -> None:
-    monkeypatch.setattr("rota_common.bus.handling_marks.SUSPECT_WAIT_S", 0.1)
-    bus, calls, buried = InMemoryBus(), [], []
-
-    async def handle(event: Event[Any]) -> None:
-        calls.append(event.id)
-
-    async def when_buried(_: Event[Any], reason: str) -> None:
-        buried.append(reason)
-
-    service = Service("scheduler", "", runtime=Runtime(bus=bus))
-    router = Router()
-    router.on(CHANNEL, handle, when_buried=when_buried)
-    service.include(router)
-    durable = CHANNEL.durable("scheduler")
-    await bus.publish(CHANNEL, a_fact(NewStatus.COMPLETED), caused_by="c1")
-    (message,) = bus.consumers[durable]._waiting
-    message.deliveries = 6
-    mark = f"rota.v1.handling.{durable}.{message.seq}"
-    await bus.store(mark, b"4", {})
-
-    async def reaches_its_verdict(mark_kept: InMemoryMessage) -> None:
-        if lives and mark_kept.data == b"5":  # while the message waits
-            await bus.store(mark, b"0", {})
-
-    bus.serve(mark, reaches_its_verdict)
-    await service.start()
-    await service.started.wait()
-    await bus.settled()
-    await service.stop(1)
-    assert (len(calls), len(bus.dead)) == ((1, 0) if lives else (0, 1))
-    assert ["ended 4 times" in reason for reason in buried] == [True] * len(bus.dead)
 
 
 async def test_permanent_stays_permanent_for_a_message_that_was_read() -> None:

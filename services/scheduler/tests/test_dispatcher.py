@@ -1,6 +1,7 @@
 """The dispatcher over a queue in memory: what it writes, publishes and acknowledges."""
 
 import asyncio
+import contextlib
 
 import pytest
 from services.scheduler.tests.fixtures import InMemoryHarness
@@ -15,7 +16,7 @@ from rota_contracts.messages.trigger import RejectReason
 from rota_contracts.model import ALL
 from scheduler.adapters.in_memory_queue import InMemoryQueue
 from scheduler.domain.batch import Batch
-from scheduler.domain.queue import EntryState
+from scheduler.domain.queue import EntryState, QueueState
 from scheduler.ports import LeaseLost
 
 
@@ -166,6 +167,32 @@ async def test_a_dispatcher_that_lost_its_lease_hands_back_what_it_has() -> None
         with pytest.raises(Transient, match="another replica dispatches"):  # not a bug: it would be buried in the end
             await harness.take(a_trigger("t1"))
         assert harness.published.requested_ids == []
+
+
+async def test_a_takeover_that_takes_longer_than_the_lease_keeps_it() -> None:
+    class Slow(InMemoryQueue):
+        """Loads for twice as long as the lease; meanwhile another asks for it."""
+
+        renewed, others = asyncio.Event(), list[int | None]()
+
+        async def acquire(self, owner: str) -> int | None:
+            self.renewed.set()
+            return await super().acquire(owner)
+
+        async def load(self) -> QueueState:
+            for _ in range(3):
+                clock.forward(40)
+                self.others.append(await super().acquire("second"))
+                self.renewed.clear()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self.renewed.wait(), 1)
+            return await super().load()
+
+    clock = SetClock()
+    queue = Slow(lease=60, clock=clock)
+    async with Harness(queue=queue).open() as harness:
+        await harness.take(a_trigger("t1"))
+    assert (queue.others, harness.published.requested_ids) == ([None] * 3, ["t1"])
 
 
 async def test_a_dispatcher_that_stops_hands_back_what_it_has() -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from random import Random
 from typing import Any
 
@@ -44,20 +44,24 @@ class Replicas:
             await asyncio.gather(*(app.service.stop(2) for app in self.apps))
 
     @contextlib.asynccontextmanager
-    async def moving(self, pause: float) -> AsyncIterator[None]:
-        """One dispatches for about `pause` seconds, then another has to, and so on."""
+    async def moving(self, pause: float, decided: Callable[[], int]) -> AsyncIterator[None]:
+        """One dispatches for about `pause` seconds, and until it has `decided` something, which takes longer on a busy
+        machine; then another has to, and so on."""
         async with asyncio.TaskGroup() as group:  # if the moves fail, so does what goes on meanwhile
-            group.create_task(self._move(pause))
+            group.create_task(self._move(pause, decided))
             try:
                 yield
             finally:
                 self._over = True
 
-    async def _move(self, pause: float) -> None:
+    async def _move(self, pause: float, decided: Callable[[], int]) -> None:
         while not self._over:
             for each in (self._crash, self._rob):
                 await self._holder()
+                before = decided()
                 await asyncio.sleep(pause * self._random.uniform(0.5, 1.5))
+                while decided() == before and not self._over:
+                    await asyncio.sleep(0.02)
                 await each()
 
     async def _crash(self) -> None:
@@ -73,15 +77,21 @@ class Replicas:
         holder = await self._holder()
         other = dispatcher(self._random.choice([app for app in self.apps if app is not holder]))
         queue: Any = dispatcher(holder).queue
-        write, woken = queue.write, asyncio.Event()
+        write, acquire, woken = queue.write, queue.acquire, asyncio.Event()
+
+        async def acquire_late(owner: str) -> int | None:
+            await woken.wait()
+            found: int | None = await acquire(owner)
+            return found
 
         async def late(batch: Batch, *, owner: str, epoch: int) -> None:
-            queue.write = write
+            queue.write, queue.acquire = write, acquire_late
             await self._give_lease(other)
             with contextlib.suppress(TimeoutError):  # it may have stopped meanwhile, or lost the lease itself
                 await asyncio.wait_for(other.signals.has_lease.wait(), 2)
             await asyncio.sleep(SLEEP_S)
             woken.set()
+            queue.acquire = acquire
             await write(batch, owner=owner, epoch=epoch)
 
         queue.write = late

@@ -21,18 +21,25 @@ from rota_contracts.streams import HANDLING_STREAM, handling_subject
 MARKED_FROM = 3
 """Deliveries: most messages that come again come once more, and cost no mark."""
 
+SUSPECT_FROM = 2
+"""Ended workers: one that is killed leaves marks at all that it had in hand, and none of these is to blame."""
+
 MAX_ENDED = 4
 TIMEOUT_S = 2.0
 SUSPECT_WAIT_S = 5.0
+TURN_S = 1.0
+"""How long a suspect may take while others wait for it with the slots that they hold. A worker that ended with a batch
+leaves as many suspects as the batch had messages, and most handlers need a moment."""
 
 
 @dataclass(kw_only=True)
 class HandlingMarks:
-    """The marks of a service. A message that a worker has ended with is a suspect: a process handles one of those at a
-    time, so that a message that was only beside the guilty one isn't buried with it."""
+    """The marks of a service. A message that two workers have ended with is a suspect: a process handles one of those
+    at a time, so that a message that was only beside the guilty one isn't buried with it."""
 
     bus: Bus
     _suspect: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    _turns: int = field(default=0, init=False)
 
     @contextlib.asynccontextmanager
     async def around(self, message: Msg, durable: str) -> AsyncIterator[None]:
@@ -51,14 +58,31 @@ class HandlingMarks:
         if ended == MAX_ENDED:
             await self._store(subject, ended + 1)
             raise Transient("a message that its workers seem to have ended with waits for them", after=SUSPECT_WAIT_S)
-        if ended and self._suspect.locked():
-            raise Transient("a message that its worker has ended with waits for another one", after=SUSPECT_WAIT_S)
-        async with self._suspect if ended else contextlib.nullcontext():
+        async with self._alone() if ended >= SUSPECT_FROM else contextlib.nullcontext():
             await self._store(subject, ended + 1)
             try:
                 yield
             finally:
                 await self._store(subject, 0)
+
+    @contextlib.asynccontextmanager
+    async def _alone(self) -> AsyncIterator[None]:
+        """Wait for the suspects that came before, as long as each ends soon; else raise Transient."""
+        while True:
+            before = self._turns
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(TURN_S):
+                    await self._suspect.acquire()
+                break
+            if self._turns == before:
+                raise Transient(
+                    "a message that its workers have ended with waits for another one", after=SUSPECT_WAIT_S
+                )
+        try:
+            yield
+        finally:
+            self._turns += 1
+            self._suspect.release()
 
     async def _read(self, subject: str) -> int:
         """0 without a mark, and when NATS is away: then nothing is known."""

@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import sysconfig
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from random import SystemRandom
@@ -36,6 +37,7 @@ PORTS = range(20_000, 32_000)
 """Below those that Linux and macOS give to outgoing connections."""
 
 _random = SystemRandom()  # the tests' seeds are theirs: processes side by side must not choose alike
+_reserved: deque[socket.socket] = deque(maxlen=256)
 
 
 class EmbeddedError(RuntimeError):
@@ -47,13 +49,24 @@ class PortTaken(EmbeddedError):
 
 
 def free_port() -> int:
-    """A free TCP port of loopback, outside the range of outgoing connections: a restarted server gets it back."""
+    """A free TCP port of loopback, outside the range of outgoing connections: a restarted server gets it back.
+
+    Until its server listens, and while it is stopped, the UDP port of the same number, which this process keeps, tells
+    others that ask for a free port to choose another. Of the ports of one process the last 256 are kept so.
+    """
     first = _random.randrange(len(PORTS))
     for step in range(len(PORTS)):
         port = PORTS[(first + step) % len(PORTS)]
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
+        reservation = socket.socket(type=socket.SOCK_DGRAM)
+        with socket.socket() as probe:
+            try:
+                reservation.bind(("127.0.0.1", port))
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                reservation.close()
+                continue
+        _reserved.append(reservation)
+        return port
     raise EmbeddedError(f"every port from {PORTS[0]} to {PORTS[-1]} of 127.0.0.1 is taken: close something")
 
 

@@ -4,6 +4,7 @@ Every batch is a transaction that begins by renewing the lease under its epoch: 
 more, however late it wakes up.
 """
 
+import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -68,6 +69,7 @@ class MongoQueue:
         self._plans = mongo.database["plans"]
         self._lease_ms = int(lease * 1000)
         self._session: AsyncIOMotorClientSession | None = None
+        self._renewing = asyncio.Lock()  # the lease's renewal would be a conflict for a batch's transaction
 
     async def prepare(self) -> None:
         """Create the indexes and the lease's document; idempotent."""
@@ -81,6 +83,10 @@ class MongoQueue:
             await self._leases.insert_one({"_id": LEASE, "owner": None, "epoch": 0, "until": LONG_AGO})
 
     async def acquire(self, owner: str) -> int | None:
+        async with self._renewing:
+            return await self._acquire(owner)
+
+    async def _acquire(self, owner: str) -> int | None:
         session = await self._own_session()
         mine = {"$eq": ["$owner", owner]}
         renewed = {
@@ -184,7 +190,7 @@ class MongoQueue:
     async def _write(self, batch: Batch, owner: str, epoch: int) -> None:
         session = await self._own_session()
         try:
-            async with session.start_transaction():
+            async with self._renewing, session.start_transaction():
                 await self._fence(owner, epoch, session)
                 if batch.plans:
                     await self._start(batch.plans, session)

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic
 
@@ -29,6 +29,9 @@ from scheduler.plans.start_plans import StartPlans
 from scheduler.ports import CancelRequests, LeaseLost, PlansChanged, Queue, Repeated, Robots
 
 MAX_BATCH = 256
+STUCK_AFTER = 5
+"""Leases that a takeover or a turn may take: the lease of a dispatcher that hangs is not renewed, and ends."""
+
 MANY = 64
 """Reports at which a turn begins even if no trigger waits for them."""
 
@@ -62,6 +65,7 @@ class Dispatcher:
     outages: tuple[type[Exception], ...] = ()
     _inbox: list[Item] = field(default_factory=list, init=False)
     _epoch: int = field(default=0, init=False)
+    _got_on: float = field(default=0, init=False)
     _queue_state: QueueState = field(default_factory=QueueState, init=False)
     _republish: Republish = field(init=False)
     _ended: set[Key] = field(default_factory=set, init=False)
@@ -83,7 +87,7 @@ class Dispatcher:
         await item.done
 
     def _urgent(self, event: IncomingEvent) -> bool:
-        """Reports that no trigger waits for are written with the next turn, or when the lease is renewed."""
+        """Reports that no trigger waits for are written with the next turn, or with that of all checks."""
         freed = isinstance(event.data, (ExecutionFinishedV1, ExecutionParkedV1)) and self._queue_state.queued
         wants = isinstance(event.data, (TriggerReceivedV1, ExecutionResumableV1))
         return wants or bool(freed) or len(self._inbox) >= MANY
@@ -113,33 +117,51 @@ class Dispatcher:
             after=self.timeouts.republish_after,
             passes=self._passes,
         )
-        self._queue_state = await self.queue.load()
-        queued, active = len(self._queue_state.queued), len(self._queue_state.active)
-        _log.info("dispatching", epoch=epoch, queued=queued, active=active)
         try:
-            await self._publish_earlier_decisions()
-            self.signals.has_lease.set()
-            await self._turns(epoch)
+            await self._while_renewing(self._take_over_and_dispatch())
         except LeaseLost as lost:
             _log.warning("another replica dispatches now", reason=str(lost))
+
+    async def _while_renewing(self, work: Coroutine[None, None, None]) -> None:
+        """Renew the lease beside the work: a takeover or a turn may take longer on a busy machine. If another replica
+        began the same then, and needed as long, none would ever get on. Raises LeaseLost."""
+        self._got_on = monotonic()
+        task = asyncio.ensure_future(work)
+        try:
+            while not (await asyncio.wait([task], timeout=self.timeouts.lease / 3))[0]:
+                stuck = monotonic() - self._got_on > STUCK_AFTER * self.timeouts.lease
+                if not stuck and await self.queue.acquire(self.owner) != self._epoch:
+                    raise LeaseLost(f"epoch {self._epoch} of the dispatcher's lease is over")
+            await task
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+
+    async def _take_over_and_dispatch(self) -> None:
+        self._queue_state = await self.queue.load()
+        queued, active = len(self._queue_state.queued), len(self._queue_state.active)
+        _log.info("dispatching", epoch=self._epoch, queued=queued, active=active)
+        await self._publish_earlier_decisions()
+        self.signals.has_lease.set()
+        try:
+            await self._turns()
         finally:
             self.signals.has_lease.clear()
             self._return_inbox("another replica dispatches")
 
-    async def _turns(self, epoch: int) -> None:
-        """One turn after another, until the lease can't be renewed."""
-        renew_every, renewed, signals = self.timeouts.lease / 3, monotonic(), self.signals
+    async def _turns(self) -> None:
+        """One turn after another; every third of the lease one with all checks."""
+        check_every, checked, signals = self.timeouts.lease / 3, monotonic(), self.signals
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(signals.work.wait(), max(renew_every - (monotonic() - renewed), 0.001))
-            renewal_due = monotonic() - renewed >= renew_every
-            if renewal_due or signals.work.is_set():
+                await asyncio.wait_for(signals.work.wait(), max(check_every - (monotonic() - checked), 0.001))
+            self._got_on = monotonic()
+            check_due = monotonic() - checked >= check_every
+            if check_due or signals.work.is_set():
                 signals.work.clear()
-                await self._turn(check_all=renewal_due or signals.check_all)
-            if renewal_due:
-                renewed = monotonic()
-                if await self.queue.acquire(self.owner) != epoch:
-                    return
+                await self._turn(check_all=check_due or signals.check_all)
+            if check_due:
+                checked = monotonic()
                 await self._republish.overdue(self._queue_state.active)
                 await self._start_plans()
                 await self._reconcile_slots()

@@ -1,0 +1,27 @@
+"""Free ports: two processes that start servers at the same time don't choose the same one."""
+
+import subprocess
+import sys
+
+import pytest
+
+from rota_common.runtime import embedded_servers
+from rota_common.runtime.embedded_servers import free_port
+
+CHOOSE = "from rota_common.runtime.embedded_servers import free_port; print(free_port(), flush=True); input()"
+
+
+def test_a_port_that_another_process_chose_is_left_to_it_before_its_server_listens(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", CHOOSE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdin is not None
+        assert other.stdout is not None
+        chosen = int(other.stdout.readline())
+        monkeypatch.setattr(embedded_servers, "PORTS", range(chosen, chosen + 3))
+        mine = [free_port(), free_port()]
+        other.communicate("\n")
+
+    assert sorted(mine) == [chosen + 1, chosen + 2]

@@ -51,8 +51,8 @@ class PortTaken(EmbeddedError):
 def free_port() -> int:
     """A free TCP port of loopback, outside the range of outgoing connections: a restarted server gets it back.
 
-    Until its server listens, and while it is stopped, the UDP port of the same number, which this process keeps, tells
-    others that ask for a free port to choose another. Of the ports of one process the last 256 are kept so.
+    It is reserved before its server listens, and while that is stopped: this process keeps the UDP port of the same
+    number, and others that ask for a free port choose another. Of one process the last 256 ports are reserved.
     """
     first = _random.randrange(len(PORTS))
     for step in range(len(PORTS)):

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic
 
@@ -17,6 +17,7 @@ from rota_contracts.messages.trigger import TriggerReceivedV1
 from scheduler.dispatching.decide import IncomingEvent, Intake, Snapshot, decide, read_snapshot, robots_woken
 from scheduler.dispatching.dispatch_signals import DispatchSignals
 from scheduler.dispatching.inbox import Item, finish, has_failed
+from scheduler.dispatching.keep_lease import KeepLease
 from scheduler.dispatching.reconcile_slots import ReconcileSlots
 from scheduler.dispatching.republish import Republish
 from scheduler.dispatching.run_end_effects import RunEndEffects
@@ -29,9 +30,6 @@ from scheduler.plans.start_plans import StartPlans
 from scheduler.ports import CancelRequests, LeaseLost, PlansChanged, Queue, Repeated, Robots
 
 MAX_BATCH = 256
-STUCK_AFTER = 5
-"""Leases that a takeover or a turn may take: the lease of a dispatcher that hangs is not renewed, and ends."""
-
 MANY = 64
 """Reports at which a turn begins even if no trigger waits for them."""
 
@@ -65,11 +63,14 @@ class Dispatcher:
     outages: tuple[type[Exception], ...] = ()
     _inbox: list[Item] = field(default_factory=list, init=False)
     _epoch: int = field(default=0, init=False)
-    _got_on: float = field(default=0, init=False)
+    _lease: KeepLease = field(init=False)
     _queue_state: QueueState = field(default_factory=QueueState, init=False)
     _republish: Republish = field(init=False)
     _ended: set[Key] = field(default_factory=set, init=False)
     _repeats: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self._lease = KeepLease(queue=self.queue, owner=self.owner, lease=self.timeouts.lease)
 
     @property
     def queue_state(self) -> QueueState:
@@ -118,24 +119,9 @@ class Dispatcher:
             passes=self._passes,
         )
         try:
-            await self._while_renewing(self._take_over_and_dispatch())
+            await self._lease.during(self._take_over_and_dispatch(), epoch=epoch)
         except LeaseLost as lost:
             _log.warning("another replica dispatches now", reason=str(lost))
-
-    async def _while_renewing(self, work: Coroutine[None, None, None]) -> None:
-        """Renew the lease beside the work: a takeover or a turn may take longer on a busy machine. If another replica
-        began the same then, and needed as long, none would ever get on. Raises LeaseLost."""
-        self._got_on = monotonic()
-        task = asyncio.ensure_future(work)
-        try:
-            while not (await asyncio.wait([task], timeout=self.timeouts.lease / 3))[0]:
-                stuck = monotonic() - self._got_on > STUCK_AFTER * self.timeouts.lease
-                if not stuck and await self.queue.acquire(self.owner) != self._epoch:
-                    raise LeaseLost(f"epoch {self._epoch} of the dispatcher's lease is over")
-            await task
-        finally:
-            task.cancel()
-            await asyncio.wait([task])
 
     async def _take_over_and_dispatch(self) -> None:
         self._queue_state = await self.queue.load()
@@ -155,7 +141,7 @@ class Dispatcher:
         while True:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(signals.work.wait(), max(check_every - (monotonic() - checked), 0.001))
-            self._got_on = monotonic()
+            self._lease.get_on()
             check_due = monotonic() - checked >= check_every
             if check_due or signals.work.is_set():
                 signals.work.clear()

@@ -113,6 +113,7 @@ def runner(talk: Talk, folder: Path) -> StepRunner:
         gather_situation=unused,
         compact=CompactConversation(models=models, blobs=blobs),
         show_media=ShowMedia(files=InMemoryFiles(), web=_unused()),
+        describe_media=unused,
         publish_piece=unused,
         calls=CallRunner(
             blobs=blobs, views=views, real=tools, recording=Toolset(RecordingTools({}), RecordingProcesses())

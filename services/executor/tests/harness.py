@@ -10,6 +10,7 @@ from services.executor.tests.fixtures import GOOD, outcome_of
 
 from executor.adapters.in_memory import (
     InMemoryBlobs,
+    InMemoryCalls,
     InMemoryFiles,
     ScriptedModel,
     ScriptedPictures,
@@ -34,10 +35,12 @@ from executor.runs.signals import SendSignal
 from executor.runs.worker import RunWorker, Timeouts
 from executor.steps.call_runner import CallRunner, Toolset
 from executor.steps.compact_conversation import CompactConversation
+from executor.steps.describe_media import DescribeMedia
 from executor.steps.models import Models
 from executor.steps.show_media import ShowMedia
 from executor.steps.step_result import StepResult
 from executor.steps.step_runner import StepRunner
+from executor.steps.used_agents import no_agents
 from rota_common.testing.samples import TEAM, SetClock
 from rota_contracts.messages.text import Text
 
@@ -202,6 +205,9 @@ class StepHarness:
         self.skills = skills or Skills()
         views = self._views(connectors)
         models = Models(views=views, real=model, rehearsal=model)
+        self.replies = InMemoryCalls()
+        self.replies.clock = self.clock
+        calls = self._calls(views)
         self.run_step = StepRunner(
             models=models,
             compact=CompactConversation(models=models, blobs=self.blobs),
@@ -211,13 +217,14 @@ class StepHarness:
             merge_goals=unused,
             gather_situation=unused,
             show_media=ShowMedia(files=self.files, web=self.pictures),
-            calls=CallRunner(
-                blobs=self.blobs,
-                views=views,
-                real=Toolset(self.tools, self.processes),
-                recording=Toolset(RecordingTools({"crm": ALL_TEAMS}), RecordingProcesses()),
-            ),
+            describe_media=DescribeMedia(calls=calls, replies=self.replies, ask_agent=no_agents),
+            calls=calls,
         )
+
+    def _calls(self, views: TeamViews) -> CallRunner:
+        real = Toolset(self.tools, self.processes)
+        recording = Toolset(RecordingTools({"crm": ALL_TEAMS}), RecordingProcesses())
+        return CallRunner(blobs=self.blobs, views=views, real=real, recording=recording)
 
     def use(self, connectors: Connectors) -> None:
         """Other connectors from now on; the model stays."""

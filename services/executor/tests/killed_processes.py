@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from services.executor.tests.killed_world import World
 
-from executor.adapters.in_memory import InMemoryBlobs, ScriptedPictures, ScriptedProcesses
+from executor.adapters.in_memory import InMemoryBlobs, InMemoryCalls, ScriptedPictures, ScriptedProcesses
 from executor.agents.prompt_files import Agents
 from executor.agents.team_view import TeamViews
 from executor.publish import EventPublisher
@@ -15,12 +15,14 @@ from executor.runs.signals import SendSignal
 from executor.runs.worker import RunWorker, Timeouts
 from executor.steps.call_runner import CallRunner, Toolset
 from executor.steps.compact_conversation import CompactConversation
+from executor.steps.describe_media import DescribeMedia
 from executor.steps.gather_situation import GatherSituation
 from executor.steps.merge_goals import MergeGoals
 from executor.steps.models import Models
 from executor.steps.questions import Questions
 from executor.steps.show_media import ShowMedia
 from executor.steps.step_runner import StepRunner
+from executor.steps.used_agents import no_agents
 from rota_common.errors import Transient
 from rota_common.testing.samples import MEMBER, TEAM
 from rota_contracts.messages.control import Intervene
@@ -72,6 +74,9 @@ class Process:
         processes: Any = Port(ScriptedProcesses(), self, frozenset())
         processes.call = partial(self.effect, "call", world.process)
         toolset = Toolset(tools, processes)
+        calls = CallRunner(
+            blobs=blobs, views=views, real=toolset, recording=toolset, new_callback=lambda: "its callback"
+        )
         run_step = StepRunner(
             models=models,
             blobs=blobs,
@@ -81,9 +86,8 @@ class Process:
             show_media=ShowMedia(files=world.files, web=ScriptedPictures()),
             compact=CompactConversation(models=models, blobs=blobs),
             publish_piece=publisher.answer_piece,
-            calls=CallRunner(
-                blobs=blobs, views=views, real=toolset, recording=toolset, new_callback=lambda: "its callback"
-            ),
+            describe_media=DescribeMedia(calls=calls, replies=InMemoryCalls(), ask_agent=no_agents),
+            calls=calls,
         )
         self.worker = RunWorker(
             runs=runs,

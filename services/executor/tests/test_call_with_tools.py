@@ -359,7 +359,7 @@ async def test_a_call_says_who_does_what_for_its_agent_before_the_agents_file(wo
     await world.replica()(a_call("c2"))
     assert "web_search" not in world.offered()[-1]
     for said, wrong in (
-        ({"vision": "builtin"}, "uses.vision: expected an agent, because none is built in"),
+        ({"vision": "builtin"}, "uses.vision: expected an agent or mcp:<server>.<tool>, because none is built in"),
         ({"vision": "seer"}, "uses.vision: there is no agent seer"),
     ):
         assert (await world.replica()(a_call(str(said), uses=said))).error.startswith(wrong)

@@ -52,6 +52,7 @@ from executor.spending.read_spending import ReadSpending
 from executor.steps.call_runner import CallRunner, Toolset
 from executor.steps.circuit_breakers import CircuitBreakers
 from executor.steps.compact_conversation import CompactConversation
+from executor.steps.describe_media import DescribeMedia
 from executor.steps.gather_situation import GatherSituation
 from executor.steps.hook_chain import HookChain
 from executor.steps.hooked_prompts import HookedPrompts
@@ -197,7 +198,10 @@ class UseCases:
             questions=Questions(service.ask),
             merge_goals=MergeGoals(runs=runs, ask=service.ask, publisher=publisher, clock=clock),
             gather_situation=GatherSituation(runs=runs, blobs=adapters.blobs, ask=service.ask),
-            show_media=ShowMedia(files=adapters.files, web=adapters.pictures, ask_agent=call_agents),
+            show_media=ShowMedia(files=adapters.files, web=adapters.pictures),
+            describe_media=DescribeMedia(
+                calls=calls, replies=adapters.calls, ask_agent=call_agents, chain=chain, notify=notify_hooks
+            ),
             compact=CompactConversation(models=models, blobs=adapters.blobs),
             publish_piece=publisher.answer_piece,
             known_secrets=adapters.known_secrets,

@@ -18,9 +18,6 @@ SERVICES: tuple[Service, ...] = get_args(Service)
 BUILT_IN_SERVICES: frozenset[Service] = frozenset({"search", "fetch", "keyword", "querydsl", "rerank"})
 """Those that Rota can do itself."""
 
-BY_TOOLS: frozenset[Service] = frozenset({"search", "fetch", "web", "keyword", "querydsl", "rerank"})
-"""Those that a tool of an MCP server can do."""
-
 
 class UsesError(ValueError):
     """A value of `uses` that can't be: names the field, and says what is expected."""
@@ -81,12 +78,11 @@ def read_uses(given: Any) -> Uses:
     return Uses(**{service: _read(service, given[service]) for service in SERVICES if service in given})
 
 
-def describer(uses: Uses, capability: str) -> str:
-    """The agent that describes what an agent's own model can't take, for want of this capability; empty if there is
-    none."""
+def describer(uses: Uses, capability: str) -> ByAgent | ByTool | None:
+    """Who describes what an agent's own model can't take, for want of this capability."""
     services: dict[str, Service] = {"vision": "vision", "audio": "audio"}
     provider = uses.of(services[capability]) if capability in services else None
-    return provider.agent_id if isinstance(provider, ByAgent) else ""
+    return provider if isinstance(provider, (ByAgent, ByTool)) else None
 
 
 def merged(*levels: Uses) -> Uses:
@@ -110,13 +106,10 @@ def _read(service: Service, given: Any) -> str:
 
 def _problem(service: Service, given: str) -> str:
     """What is expected in place of a value; empty for one that can be."""
-    able = f"an agent or {BY_TOOL}<server>.<tool>" if service in BY_TOOLS else "an agent"
-    able = f"{BUILTIN} or {able}" if service in BUILT_IN_SERVICES else able
     if given == BUILTIN:
+        able = f"an agent or {BY_TOOL}<server>.<tool>"
         return "" if service in BUILT_IN_SERVICES else f"{able}, because none is built in"
     if given.startswith(BY_TOOL):
-        if service not in BY_TOOLS:
-            return f"{able}, because a tool can't do it"
         server, _, tool = given.removeprefix(BY_TOOL).rpartition(".")
         return "" if server and tool else f"{BY_TOOL}<server>.<tool>"
     return "" if AGENT_ID.fullmatch(given) else EXPECTED

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
@@ -19,15 +19,15 @@ from executor.domain.search.pipeline import KnowledgeQuery, Result, Stage, Unusa
 from executor.domain.search.searched import Searched, wanted
 from executor.domain.steps import BeginCalls, MakeCalls, RunTurn, Work
 from executor.domain.used_tools import SEARCH, WEB_SEARCH
-from executor.domain.uses import DISABLED, ByAgent, ByTool, Uses
+from executor.domain.uses import DISABLED, ByAgent, ByTool
 from executor.file_ports import Blobs
 from executor.steps.call_runner import CallRunner
 from executor.steps.hook_chain import HookChain
 from executor.steps.hooked_steps import RunStep
 from executor.steps.keep_texts import keep_output
-from executor.steps.offer_tools import all_tools
 from executor.steps.step_result import StepResult
 from executor.steps.used_agents import AskAgent, reply_of
+from executor.steps.used_tool import used_tool, with_one
 from rota_common.bus.rpc import Ask
 from rota_common.errors import Permanent, Transient
 from rota_common.json_text import extract_json
@@ -197,18 +197,13 @@ class _Search:
 
     async def _asked(self, name: str, provider: str, arguments: Callable[[Tool], dict[str, Json]]) -> str:
         """The answer of a tool or an agent, after all checks. Raises Permanent, Transient."""
-        agent = replace(self.agent, uses=Uses(web=provider))
+        agent = with_one(self.agent, provider)
         return await self._call(await self._use(name, agent, arguments), agent)
 
     async def _use(self, name: str, agent: Agent, arguments: Callable[[Tool], dict[str, Json]]) -> ToolUse:
         """The call of the one tool that the agent has by its `uses`. Raises Permanent where it can't be made here."""
         toolset = await self.by.calls.toolset(self.run)
-        tools = await all_tools(toolset.tools, self.run.robot, agent)
-        tool = next((each for each in tools if each.name == WEB_SEARCH), None)
-        if tool is None:
-            raise Permanent("its server doesn't list this tool now")
-        if not tool.idempotent:
-            raise Permanent("only what may be called again is called: its server's file may name it as idempotent")
+        tool = await used_tool(toolset.tools, self.run.robot, agent)
         if not (given := arguments(tool)):
             raise Permanent("it has no argument for what it is asked, such as query, or documents to be ordered")
         return ToolUse(

@@ -34,7 +34,7 @@ from executor.domain.steps import (
 )
 from executor.domain.texts import LargeTexts, owner_of
 from executor.domain.used_tools import reaching
-from executor.domain.uses import describer
+from executor.domain.uses import ByAgent, describer
 from executor.file_ports import Blobs
 from executor.model_port import Prompt
 from executor.spending.budget_port import AtCeiling
@@ -42,6 +42,7 @@ from executor.steps.agent_turn import AgentTurn
 from executor.steps.answer_stream import AnswerStream
 from executor.steps.call_runner import CallRunner
 from executor.steps.compact_conversation import CompactConversation
+from executor.steps.describe_media import DescribeMedia, Describer
 from executor.steps.gather_situation import GatherSituation
 from executor.steps.hooked_prompts import HookedPrompts
 from executor.steps.in_window import InWindow
@@ -78,6 +79,7 @@ class StepRunner:
     gather_situation: GatherSituation
     calls: CallRunner
     show_media: ShowMedia
+    describe_media: DescribeMedia
     compact: CompactConversation
     publish_piece: PublishAnswerPiece
     hooks: HookedPrompts | None = None
@@ -194,7 +196,7 @@ class StepRunner:
         if full := within.overflow(messages, tools):
             return StepResult(full)
         messages = build(await read_texts(self.blobs, wanted)) if wanted else messages
-        media = await self._with_media(agents, messages, connector, agent, *turn.frame)
+        media = await self._with_media(agents, messages, connector, agent, subject_of(step))
         seconds, known = min(agent.timeout, seconds_left), turn.facts(mine)
         messages = [*await own.create(media.messages)]
         prompt = Prompt(messages, connector, seconds, step.step_id, agent.options, known, tools)
@@ -215,7 +217,7 @@ class StepRunner:
             return result
 
     async def _with_media(
-        self, agents: RunAgents, messages: list[Message], connector: Connector, agent: Agent, *step: str | Phase
+        self, agents: RunAgents, messages: list[Message], connector: Connector, agent: Agent, subject: Phase | Task
     ) -> Shown:
         """With what people have sent. A planner that can't see it may go on, because those who do the tasks are asked
         again."""
@@ -223,19 +225,19 @@ class StepRunner:
         run = agents.run
 
         def elsewhere(capability: str) -> bool:
-            return step[0] != "task" or any(agents.can(name, capability) for name in assistants(run.robot))
+            return not isinstance(subject, Task) or any(agents.can(name, capability) for name in assistants(run.robot))
 
-        def used(capability: str) -> str:
-            name = describer(agent.uses, capability)
-            return name if name and agents.can(name, capability) else ""
+        def used(capability: str) -> Describer | None:
+            provider = describer(agent.uses, capability)
+            if provider is None or (isinstance(provider, ByAgent) and not agents.can(provider.agent_id, capability)):
+                return None
+            return self.describe_media.by(provider, run, subject, agent)
 
         viewer = Viewer(
             connector=connector,
-            agent=agent.id,
             team=run.execution.team_id,
-            member=run.execution.member_id,
             run_id=run.id,
-            frame=frame_of(run.id, *step),
+            frame=frame_of(run.id, *(("task", subject.id) if isinstance(subject, Task) else (subject,))),
             elsewhere=elsewhere,
             used=used,
             fetches=run.execution.executor_mode is ExecutorMode.STANDARD,

@@ -126,7 +126,7 @@ class Load:
                 query = {"member_id": member, "limit": 100, "after": after}
                 url = f"{self.fleet.gateways[0]}/v1/teams/{TEAM}/executions"
                 page = (await client.get(url, params=query)).raise_for_status().json()
-                found |= {each["execution_id"]: each["status"] for each in page["data"]}
+                found |= {each["execution_id"]: each["status"] for each in page["executions"]}
                 if not (after := page.get("next") or ""):
                     return found
 
@@ -155,5 +155,5 @@ class Load:
     async def dead_letters(self) -> list[Any]:
         async with httpx.AsyncClient(trust_env=False, headers=ADMIN, timeout=30) as client:
             answer = (await client.get(f"{self.fleet.gateways[0]}/v1/dead")).raise_for_status().json()
-        letters: list[Any] = answer["data"] if isinstance(answer, dict) else answer
+        letters: list[Any] = answer["dead"]
         return letters

@@ -60,7 +60,7 @@ async def fleet(last: Release, tmp_path: Path) -> AsyncIterator[Fleet]:
         await asyncio.gather(*(server.stop() for server in servers))
 
 
-async def test_an_upgrade_and_a_rollback_under_load_lose_nothing(fleet: Fleet) -> None:
+async def test_an_upgrade_and_a_rollback_under_load_lose_nothing(fleet: Fleet) -> None:  # F7
     began = monotonic()
     await fleet.apply_topology("old")
     await fleet.start(SERVICES, "old")

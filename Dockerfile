@@ -14,12 +14,15 @@ COPY libs/common libs/common
 COPY services/${SERVICE} services/${SERVICE}
 # Wheels, not links: what runs is exactly what the packages hold, data files too.
 RUN pip wheel --quiet --no-deps --no-build-isolation -w wheels ./contracts ./libs/common ./services/${SERVICE}
-RUN uv pip install --quiet --python .venv/bin/python --no-deps wheels/*.whl
+# Without uv's notes of when these wheels were made: two builds have the same files.
+RUN uv pip install --quiet --python .venv/bin/python --no-deps wheels/*.whl \
+    && cd .venv/lib/python3*/site-packages && rm rota_*.dist-info/uv_cache.json && sed -i /uv_cache.json/d rota_*.dist-info/RECORD
 # A package's name has underscores where the service's has dashes.
 RUN printf '#!/bin/sh\nexec python -m %s\n' "$(echo ${SERVICE} | tr - _)" > .venv/bin/serve && chmod +x .venv/bin/serve
 
 FROM python:3.11-slim
-RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin rota \
+# The date of the user's making is the same in each build, too.
+RUN SOURCE_DATE_EPOCH=86400 useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin rota \
     # A volume that is mounted here for the first time belongs to the service.
     && install -d -o 10001 -g 10001 -m 0700 /var/lib/rota
 WORKDIR /app

@@ -19,7 +19,7 @@ from executor.steps.call_runner import CallRunner
 from executor.steps.hook_chain import HookChain
 from executor.steps.notify_hooks import NotifyHooks
 from executor.steps.used_agents import AskAgent, reply_of
-from executor.steps.used_tool import used_tool, with_one
+from executor.steps.used_tool import the_call, used_tool, with_one
 from executor.tool_ports import ToolFailed
 from rota_common.errors import Permanent
 from rota_common.redaction import without_credentials
@@ -103,11 +103,7 @@ class DescribeMedia:
             idempotent=tool.idempotent,
         )
         begun = await self.calls.begin(run, BeginCalls(subject, (use,)), agent, self.chain)
-        if refused := begun.refused.get(call_id):
-            raise Permanent(refused)
-        if begun.asks:
-            raise Permanent(f"a person would have to approve the call: {begun.asks[0].reason}")
-        (checked,) = begun.uses
+        checked = the_call(begun)
         made = checked.model_copy(update={"arguments": given.filled(checked.arguments)})
         tools, team, began = toolset.tools, run.execution.team_id, monotonic()
         try:

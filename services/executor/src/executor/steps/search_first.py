@@ -27,7 +27,7 @@ from executor.steps.hooked_steps import RunStep
 from executor.steps.keep_texts import keep_output
 from executor.steps.step_result import StepResult
 from executor.steps.used_agents import AskAgent, reply_of
-from executor.steps.used_tool import used_tool, with_one
+from executor.steps.used_tool import the_call, used_tool, with_one
 from rota_common.bus.rpc import Ask
 from rota_common.errors import Permanent, Transient
 from rota_common.json_text import extract_json
@@ -220,11 +220,7 @@ class _Search:
         of = self.step.task
         begun = await self.by.calls.begin(self.run, BeginCalls(of, (use,)), agent, self.by.chain)
         self.notes.extend(begun.notes)
-        if refused := begun.refused.get(use.step_id):
-            raise Permanent(refused)
-        if begun.asks:
-            raise Permanent(f"a person would have to approve the call: {begun.asks[0].reason}")
-        async for result in self.by.run_step(self.run, MakeCalls(of, (*begun.uses,))):
+        async for result in self.by.run_step(self.run, MakeCalls(of, (the_call(begun),))):
             return await self.by.blobs.read(_output(result.outcome))
         raise Permanent("the call had no outcome")
 

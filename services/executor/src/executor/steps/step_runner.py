@@ -8,7 +8,7 @@ from typing import assert_never
 from executor.agents.connectors import Connector
 from executor.agents.facts import facts
 from executor.agents.prompt_files import Agent
-from executor.agents.prompts import for_phase, phase_frame, schema_of
+from executor.agents.prompts import for_phase, phase_frame, schema_of, task_frame
 from executor.domain.calls.policy import permitted_to, role_of
 from executor.domain.conversation.ask_person import ASK_PERSON
 from executor.domain.conversation.chat import ModelReply, Tool
@@ -237,7 +237,7 @@ class StepRunner:
             connector=connector,
             team=run.execution.team_id,
             run_id=run.id,
-            frame=frame_of(run.id, *(("task", subject.id) if isinstance(subject, Task) else (subject,))),
+            frame=task_frame(run, subject) if isinstance(subject, Task) else phase_frame(run, subject),
             elsewhere=elsewhere,
             used=used,
             fetches=run.execution.executor_mode is ExecutorMode.STANDARD,

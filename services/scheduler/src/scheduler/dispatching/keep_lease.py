@@ -29,7 +29,7 @@ class KeepLease:
         """Raises what the work raises, or LeaseLost when the lease isn't this epoch's any more; the work is cancelled
         then."""
         self.get_on()
-        working, renewing = asyncio.ensure_future(work), asyncio.create_task(self._renew(epoch))
+        working, renewing = asyncio.create_task(work), asyncio.create_task(self._renew(epoch))
         try:
             await asyncio.wait([working, renewing], return_when=asyncio.FIRST_COMPLETED)
             for ended in (working, renewing):

@@ -1,5 +1,6 @@
 """Messages of a conversation with tools: tools as a model sees them, calls, and replies."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -41,6 +42,17 @@ class Tool:
     read_only: bool = False
     destructive: bool = False
     repeatable: bool = False
+
+    @property
+    def texts(self) -> dict[str, Mapping[str, Any]]:
+        """The arguments that take a text, with their schemas."""
+        properties = self.parameters.get("properties")
+        given = properties.items() if isinstance(properties, Mapping) else ()
+        return {
+            name: schema
+            for name, schema in given
+            if isinstance(schema, Mapping) and schema.get("type") in ("string", None)
+        }
 
 
 class ToolCall(Part):

@@ -39,7 +39,7 @@ class ReadMedium:
     def data_url(self) -> str:
         return f"data:{self.content_type};base64,{self.base64}"
 
-    @property
+    @cached_property
     def digest(self) -> str:
         return sha256(self.content).hexdigest()
 

@@ -1,6 +1,6 @@
 """The arguments of a tool that describes a picture or sound: which of them takes it, and in what form. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,12 +41,12 @@ class MediumArguments:
 def medium_arguments(tool: Tool, medium: ReadMedium, request: str) -> MediumArguments | None:
     """A data URL, or plain base64 for an argument that is named so, or beside one for the type. `request`: the words
     for a tool that takes some. None if it isn't clear which argument takes the medium."""
-    texts = [name for name, schema in _properties(tool).items() if _is_text(schema)]
-    if not (taking := _taking(tool, texts, medium.kind)):
+    texts = tool.texts
+    if not (taking := _taking(tool, medium.kind)):
         return None
     noun, size = NOUNS[medium.kind], len(medium.content)
     line = f"{noun} {medium.name} ({medium.content_type}, {size} bytes, sha256 {medium.digest})"
-    plain = _is_plain(taking, _properties(tool)[taking], texts)
+    plain = _is_plain(taking, texts)
     shown: dict[str, Json] = {taking: line}
     shown |= {name: medium.content_type for name in TYPES if name in texts}
     shown |= {FORMAT: medium.format} if plain and FORMAT in texts and medium.kind is MediaKind.AUDIO else {}
@@ -55,8 +55,8 @@ def medium_arguments(tool: Tool, medium: ReadMedium, request: str) -> MediumArgu
     return MediumArguments(shown, {line: medium.base64 if plain else medium.data_url})
 
 
-def _taking(tool: Tool, texts: Sequence[str], kind: MediaKind) -> str:
-    able = [name for name in texts if name not in (*TYPES, FORMAT) and "path" not in name.lower()]
+def _taking(tool: Tool, kind: MediaKind) -> str:
+    able = [name for name in tool.texts if name not in (*TYPES, FORMAT) and "path" not in name.lower()]
     named = [name for name in able if any(word in name.lower() for word in WORDS[kind])]
     common = [name for name in OTHERS if name in able]
     rest = [name for name in able if name not in REQUESTS]
@@ -66,16 +66,7 @@ def _taking(tool: Tool, texts: Sequence[str], kind: MediaKind) -> str:
     return required[0] if len(required) == 1 else rest[0] if len(rest) == 1 else ""
 
 
-def _is_plain(name: str, schema: Mapping[str, Any], texts: Sequence[str]) -> bool:
-    says, lower = schema.get("contentEncoding") == "base64", name.lower()
+def _is_plain(name: str, texts: Mapping[str, Mapping[str, Any]]) -> bool:
+    says, lower = texts[name].get("contentEncoding") == "base64", name.lower()
     named = "base64" in lower or "b64" in lower or ("data" in lower and "ur" not in lower)
     return says or named or ("ur" not in lower and any(each in texts for each in TYPES))
-
-
-def _properties(tool: Tool) -> Mapping[str, Any]:
-    found = tool.parameters.get("properties")
-    return found if isinstance(found, Mapping) else {}
-
-
-def _is_text(schema: Any) -> bool:
-    return isinstance(schema, Mapping) and schema.get("type") in ("string", None)

@@ -117,13 +117,12 @@ def words_of(run: Run, task: Task) -> str:
 
 def arguments_of(tool: Tool, words: str) -> dict[str, Json]:
     """The arguments of a tool that searches for these words; empty if it isn't clear which one takes them."""
-    properties = tool.parameters.get("properties") or {}
-    texts = [name for name, schema in properties.items() if isinstance(schema, Mapping) and _is_text(schema)]
+    texts = tool.texts
     required = [name for name in tool.parameters.get("required") or () if name in texts]
     named = [name for name in ("query", "q") if name in texts]
     if not (found := [*named, *(required if len(required) == 1 else texts if len(texts) == 1 else [])]):
         return {}
-    most = properties[found[0]].get("maxLength")
+    most = texts[found[0]].get("maxLength")
     return {found[0]: words[:most] if isinstance(most, int) else words}
 
 
@@ -139,10 +138,6 @@ def stage_arguments(
         return {}
     said = arguments_of(tool, words)
     return said | lists if said else {}
-
-
-def _is_text(schema: Mapping[str, Any]) -> bool:
-    return schema.get("type") in ("string", None)
 
 
 def recalled(run: Run, reply: RecallReply, *, least: float) -> tuple[list[Result], list[Result]]:

@@ -37,14 +37,14 @@ State = tuple[str, str, str]
 class Team:
     """Its definitions, of which each change has a number of its own, and the model that sees them.
 
-    `states`: those of all sets; `seen`: what the model saw of each run, by agent.
+    `made`: the states of the sets, one after another; `seen`: what the model saw of each run, by agent.
     """
 
     def __init__(self) -> None:
         self.api: Api | None = None
         self.url = ""
         self.number, self.applied = 0, ""
-        self.states: list[State] = []
+        self.made: asyncio.Queue[State] = asyncio.Queue()
         self.seen: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
         self._lock = asyncio.Lock()
 
@@ -56,9 +56,10 @@ class Team:
             self.number += 1
             if self.number % 5 == 0:
                 await self.of_team("POST", f"/definitions/Agent/{AGENTS[0]}/rollback", json={})
+                self.made.put_nowait(await self.rolled_back())
             else:
                 await self.apply(str(self.number))
-            self.states.append(await self.state())
+                self.made.put_nowait((self.applied, self.applied, self.applied))
 
     async def apply(self, number: str, **more: Any) -> Any:
         self.applied = number
@@ -68,7 +69,7 @@ class Team:
         definitions = [{"kind": "Agent", "id": name, "spec": spec} for name, spec in agents]
         return await self.of_team("POST", "/definitions", json={"definitions": [*definitions, own], **more})
 
-    async def state(self) -> State:
+    async def rolled_back(self) -> State:
         """Only the first agent is ever rolled back: the others have the last numbers that were applied."""
         spec = (await self.of_team("GET", f"/definitions/Agent/{AGENTS[0]}"))["spec"]
         found = re.search(r"Set (\w+)\.", spec["prompt"])
@@ -132,30 +133,36 @@ async def system(
         yield made
 
 
-async def runs(system: System, names: list[str]) -> dict[str, ExecStatus]:
-    """How runs that are asked for at once have ended, by name."""
+async def started(system: System, names: list[str]) -> dict[str, dict[str, Any]]:
+    """Runs that are asked for at once, by name."""
 
-    async def one(name: str) -> ExecStatus:
+    async def one(name: str) -> dict[str, Any]:
         said = {"action": "task.add", "messages": [{"content": f"request number {name}"}]}
-        return (await system.ended(await system.api.intervene("writer", said))).status
+        return await system.api.intervene("writer", said)
 
-    ended = await asyncio.gather(*(one(name) for name in names))
-    return dict(zip(names, ended, strict=True))
+    return dict(zip(names, await asyncio.gather(*map(one, names)), strict=True))
+
+
+async def ended(system: System, runs: dict[str, dict[str, Any]]) -> dict[str, ExecStatus]:
+    found = await asyncio.gather(*map(system.ended, runs.values()))
+    return {name: each.status for name, each in zip(runs, found, strict=True)}
 
 
 # F18
 async def test_no_run_sees_a_mixture_while_definitions_change_and_are_rolled_back(team: Team, system: System) -> None:
     await team.apply("0")
-    team.states.append(await team.state())
     await team.known()
-    ended = await runs(system, [f"e{number}" for number in range(RUNS)])
-    assert {*ended.values()} == {ExecStatus.COMPLETED}
-    assert team.number == CHANGES
-    assert team.seen.keys() == ended.keys()
+    runs = await started(system, [f"e{number}" for number in range(RUNS)])
+    states = [("0", "0", "0")]
+    for _ in range(CHANGES):
+        async with asyncio.timeout(PATIENCE_S):
+            states.append(await team.made.get())
+    assert {*(await ended(system, runs)).values()} == {ExecStatus.COMPLETED}
+    assert team.seen.keys() == runs.keys()
     for name, seen in team.seen.items():
         assert {part: len(numbers) for part, numbers in seen.items()} == dict.fromkeys((*AGENTS, "model"), 1), name
         whole = tuple(next(iter(seen[part])) for part in (*AGENTS, "model"))
-        assert whole in team.states, name
+        assert whole in states, name
 
 
 # F18
@@ -164,10 +171,10 @@ async def test_a_canarys_figures_are_those_of_its_runs(team: Team, system: Syste
     await team.apply("good")
     assert (await team.apply("broken", canary=50))["rev"] == 2
     await team.known()
-    ended = await runs(system, [f"c{number}" for number in range(TRIED)])
+    statuses = await ended(system, await started(system, [f"c{number}" for number in range(TRIED)]))
     began = {name: next(iter(seen["model"])) for name, seen in team.seen.items()}
     broken = [name for name, which in began.items() if which == "broken"]
-    assert {ended[name] for name in broken} == {ExecStatus.FAILED}
+    assert {statuses[name] for name in broken} == {ExecStatus.FAILED}
     assert 0 < len(broken) < TRIED
     figures = (await team.of_team("GET", "/definitions/canary"))["counts"]
     assert [(each["rev"], each["runs"], each["completed"], each["failed"]) for each in figures] == [
@@ -176,7 +183,8 @@ async def test_a_canarys_figures_are_those_of_its_runs(team: Team, system: Syste
     ]
     await team.of_team("POST", "/definitions/canary/abort")
     await team.known()
-    assert {*(await runs(system, ["after1", "after2", "after3"])).values()} == {ExecStatus.COMPLETED}
+    after = await started(system, ["after1", "after2", "after3"])
+    assert {*(await ended(system, after)).values()} == {ExecStatus.COMPLETED}
 
 
 async def test_what_can_not_work_is_refused_by_the_executor_that_knows_the_platforms(

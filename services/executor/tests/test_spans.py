@@ -5,21 +5,31 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from services.executor.tests.fixtures import EQUIPPED, new_run
 from services.executor.tests.harness import TOOLS, StepHarness, calls
 
-from executor.adapters.in_memory import ScriptedModel, ScriptedProcesses, ScriptedTools
+from executor.adapters.in_memory import InMemoryBlobs, ScriptedModel, ScriptedProcesses, ScriptedTools
+from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.domain import journal
+from executor.domain.lifecycle import next_step
 from executor.domain.outcomes import StepDelayed
 from executor.domain.run import Run
-from executor.domain.spans import Content, Record, spans_of
+from executor.domain.spans.record import Content, Record
+from executor.domain.spans.trace import spans_of
+from executor.domain.steps import Finish
+from executor.reads import read_trace
 from executor.reads.read_steps import asked_of
+from executor.reads.read_trace import AnswerTrace, ReadSpans
 from executor.steps.call_runner import Toolset
 from executor.tool_ports import ToolFailed
 from rota_common.runtime import traces
+from rota_common.testing.samples import NOON
 from rota_contracts.messages.conversation import ToolUse
-from rota_contracts.messages.run_trace import SpanKind, TraceSpan
+from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.messages.run_trace import STAGE, ReadTrace, SpanKind, Stage, TraceSpan
 from rota_contracts.messages.usage import ModelCall, Usage
+from rota_contracts.robots.robot import Phase
 
 PLAN = '{"tasks": [{"id": "a", "description": "Look", "executor_id": "writer", "expected_output": "a score"}]}'
 CALL = ModelCall(
@@ -76,10 +86,11 @@ def of(kind: SpanKind, spans: list[TraceSpan]) -> list[TraceSpan]:
 
 async def test_a_run_is_one_trace_of_itself_its_models_and_its_tools() -> None:  # CL-24
     run = await finished()
-    root, *below = spans = spans_of(record(run))
+    root, *_ = spans = spans_of(record(run))
     assert {span.trace_id for span in spans} == {"a" * 32}
-    assert (root.name, root.kind, root.parent_id) == ("invoke_agent ann", SpanKind.RUN, "b" * 16)
-    assert {span.parent_id for span in below} == {root.span_id} == {traces.run_span(run.id)}
+    assert (root.name, root.kind, root.span_id) == ("invoke_agent ann", SpanKind.RUN, traces.run_span(run.id))
+    assert [span.name for span in spans if span.parent_id == "b" * 16] == ["trigger event leads lead.created"]
+    assert {span.parent_id for span in spans} <= {span.span_id for span in spans} | {"b" * 16}
     assert len({span.span_id for span in spans}) == len(spans)
     assert spans == spans_of(record(run)), "the same run gives the same spans"
     failed, *_ = of(SpanKind.MODEL, spans)
@@ -104,6 +115,56 @@ async def test_a_run_is_one_trace_of_itself_its_models_and_its_tools() -> None: 
     assert tools == {"execute_tool crm__lookup": None, "execute_tool crm__note": "no: [REDACTED]"}
 
 
+async def test_the_stages_of_a_run_say_where_its_time_went_from_the_trigger_on() -> None:  # F19
+    came = NOON - timedelta(seconds=5)
+    run = new_run(received_at=came, scheduled_at=came - timedelta(seconds=2))
+    shop = StepHarness(ScriptedModel("## Goals\n1. Score it", PLAN, "87", '{"summary": "Done.", "body": "# Done"}'))
+    while not isinstance(next_step(run), Finish):
+        shop.clock.forward(1)
+        run = await shop.step(run)
+        if run.execution.phase is Phase.TASKS and not run.parks:
+            run = journal.record_parked(run, now=shop.clock())
+            run = journal.record_granted(run, 1, now=shop.clock.forward(60))
+    run = journal.record_finished(run, ExecStatus.COMPLETED, now=shop.clock())
+    spans = spans_of(record(run))
+    names, starts = {span.span_id: span.name for span in spans}, spans[1].started_at
+    shown = [
+        (names.get(span.parent_id, ""), span.name, *((at - starts).seconds for at in (span.started_at, span.ended_at)))
+        for span in spans
+    ]
+    why, of = "trigger event leads lead.created", "invoke_agent ann"
+    assert shown == [
+        (why, of, 7, 76),
+        ("", why, 0, 76),
+        (why, "queue", 2, 7),
+        (of, "phase goals", 7, 9),
+        ("phase goals", "recall lessons", 7, 8),
+        (of, "phase tasks", 9, 70),
+        ("phase tasks", "parked", 9, 69),
+        (of, "phase run", 70, 73),
+        ("phase run", "task a", 71, 73),
+        ("task a", "validate rules", 72, 72),
+        ("task a", "validate meaning", 72, 73),
+        (of, "phase delivery", 73, 75),
+        (of, "phase learning", 75, 76),
+    ]
+    assert all(Stage(str(span.attributes[STAGE])) for span in spans[1:])
+    assert spans[1].attributes["rota.trigger.due_at"] == (came - timedelta(seconds=2)).isoformat()
+
+
+async def test_an_answer_that_is_full_leaves_out_calls_before_stages(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, runs = await finished(), InMemoryRuns()
+    await runs.create(run, owner="w1", lease=timedelta(minutes=1))
+    answer_trace = AnswerTrace(runs=runs, read=ReadSpans(runs=runs, blobs=InMemoryBlobs()))
+    question = ReadTrace(team_id=run.execution.team_id, execution_id=run.id)
+    whole = (await answer_trace(question)).spans
+    stages = [span for span in whole if span.kind is SpanKind.RUN]
+    monkeypatch.setattr(read_trace, "MOST_SPANS", len(stages))
+    full = await answer_trace(question)
+    assert (full.spans, full.left_out) == (stages, len(whole) - len(stages))
+    assert full.left_out > 0
+
+
 async def test_the_tokens_of_its_models_are_those_of_the_run() -> None:  # CL-24
     run = await finished()
     root, *below = spans_of(record(run))
@@ -115,10 +176,11 @@ async def test_the_tokens_of_its_models_are_those_of_the_run() -> None:  # CL-24
 
 
 async def test_a_trace_that_begins_at_rota_has_no_span_before_the_run() -> None:
-    root, *_ = spans_of(record(await finished(traces.derived("t1"))))
-    assert (root.trace_id, root.parent_id) == (traces.trace_id(traces.derived("t1")), "")
-    unknown, *_ = spans_of(record(await finished("no context")))
-    assert (len(unknown.trace_id), unknown.parent_id) == (32, "")
+    root, trigger, *_ = spans_of(record(await finished(traces.derived("t1"))))
+    assert (root.trace_id, root.parent_id) == (traces.trace_id(traces.derived("t1")), trigger.span_id)
+    assert trigger.parent_id == ""
+    unknown, trigger, *_ = spans_of(record(await finished("no context")))
+    assert (len(unknown.trace_id), trigger.parent_id) == (32, "")
 
 
 async def test_texts_are_shown_as_far_as_asked_and_never_with_credentials() -> None:  # CL-25

@@ -1,4 +1,4 @@
-"""Traces: the spans of an execution, from its start to its delivery."""
+"""Traces: the spans of an execution, from its trigger to its delivery."""
 
 from enum import StrEnum
 
@@ -14,9 +14,27 @@ class SpanKind(StrEnum):
     DELIVERY = "delivery"
 
 
+STAGE = "rota.stage"
+"""The attribute of spans of kind `run` other than the run's own: a `Stage`."""
+
+
+class Stage(StrEnum):
+    """A stage of a run. A reader may meet one that it doesn't know, as it is an attribute's value: `SpanKind` doesn't
+    grow, so that gateways and clients of before still read a trace."""
+
+    TRIGGER = "trigger"
+    QUEUE = "queue"
+    PHASE = "phase"
+    RECALL = "recall"
+    TASK = "task"
+    VALIDATION = "validation"
+    PARKED = "parked"
+
+
 class TraceSpan(Part):
     """One span. The names of span and attributes are those of OpenTelemetry's conventions for generative AI; what they
-    don't name begins with `rota.`. `parent_id` is empty where no span came before, `error` null where none occurred."""
+    don't name begins with `rota.`. `parent_id` is empty where no span came before, `error` null where none occurred.
+    A stage of the run has the kind `run`, and the attribute `rota.stage`."""
 
     trace_id: str = Field(pattern="^[0-9a-f]{32}$")
     span_id: str = Field(pattern="^[0-9a-f]{16}$")
@@ -37,8 +55,8 @@ class ReadTrace(Part):
 
 
 class TraceReply(Part):
-    """`found` is false if the team has no such execution. The first span is the run's own; its attempts at delivery
-    aren't among them. `left_out`: spans beyond what an answer takes."""
+    """`found` is false if the team has no such execution. The first span is the run's own, which its trigger's is
+    above; its attempts at delivery aren't among them. `left_out`: spans beyond what an answer takes."""
 
     found: bool = True
     trace_id: str = ""

@@ -17,7 +17,7 @@ from executor.agents.team_view import TeamViews
 from executor.call_agents import CallAgents, LeaseSettings
 from executor.call_with_tools import CallWithTools
 from executor.check_connector import CheckConnector
-from executor.domain.spans import Content
+from executor.domain.spans.record import Content
 from executor.ports import Adapters
 from executor.publish import EventPublisher
 from executor.read_person_files import ReadPersonFiles

@@ -12,7 +12,7 @@ from executor.domain.outcomes import Outcome, StepDelayed, StepFailed, TaskAnswe
 from executor.domain.planning import looks
 from executor.domain.run import Run
 from executor.domain.situation.wording import about
-from executor.domain.spans import PREVIEW, preview, shown, whole
+from executor.domain.spans.texts import PREVIEW, preview, shown, whole
 from executor.domain.steps import AskAgent, Compact, MakeCalls, RunTurn, Work
 from rota_contracts.messages.activity import EVENTS, ActivityKind, Doing, ObservedCall, Retrying
 from rota_contracts.messages.conversation import ToolUse, Turn

@@ -6,16 +6,17 @@ from dataclasses import dataclass, field
 
 from executor.domain.conversation.chat import ModelReply
 from executor.domain.run import JournalEntry, Run
-from executor.domain.spans import Content, Record, spans_of
+from executor.domain.spans.record import Content, Record
+from executor.domain.spans.trace import spans_of
 from executor.file_ports import Blobs
 from executor.ports import RunQueries
 from executor.reads.read_steps import asked_of
 from rota_common.runtime.logs import logger
 from rota_common.spans.export_spans import ExportSpans
-from rota_contracts.messages.run_trace import ReadTrace, TraceReply, TraceSpan
+from rota_contracts.messages.run_trace import ReadTrace, SpanKind, TraceReply, TraceSpan
 
 MOST_SPANS = 400
-"""Spans of one answer, the first: it stays below a message's limit."""
+"""Spans of one answer, which stays below a message's limit: the run's stages go before its calls."""
 
 LOG = logger(service="executor")
 RUNS = 1000
@@ -53,8 +54,10 @@ class AnswerTrace:
         if run is None or run.execution.team_id != request.team_id:
             return TraceReply(found=False)
         spans = await self.read(run, Content.PREVIEW)
-        left_out = max(len(spans) - MOST_SPANS, 0)
-        return TraceReply(trace_id=spans[0].trace_id, spans=spans[:MOST_SPANS], left_out=left_out)
+        by_weight = sorted(spans, key=lambda span: span.kind is not SpanKind.RUN)
+        kept = {span.span_id for span in by_weight[:MOST_SPANS]}
+        shown = [span for span in spans if span.span_id in kept]
+        return TraceReply(trace_id=spans[0].trace_id, spans=shown, left_out=len(spans) - len(shown))
 
 
 @dataclass(frozen=True, kw_only=True)

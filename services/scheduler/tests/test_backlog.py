@@ -14,6 +14,8 @@ from rota_contracts.messages.execution import TriggerState
 from rota_contracts.messages.trigger import RejectReason
 from scheduler.adapters.in_memory_queue import InMemoryQueue
 from scheduler.domain.batch import Batch
+from scheduler.domain.plan import plan_key
+from tests.integration.scheduler.clock_harness import HALF_HOURLY, QUICK, START, a_clocked, armed, minutes, tid
 from tests.integration.scheduler.harness import Harness
 
 BURST = 60
@@ -158,3 +160,17 @@ async def test_all_that_a_run_causes_has_one_trace(harness: Harness, kind: str) 
     assert len(found) == 1
     (end,), (failed,) = await harness.events(catalog.EXECUTION_FINISHED), await harness.events(catalog.ROBOT_FAILED)
     assert traces.trace_id(failed.traceparent) == traces.trace_id(end.traceparent)
+
+
+async def test_runs_by_clock_and_plan_begin_traces_of_their_own(harness: Harness) -> None:  # F19
+    clock, (planned, due, later) = SetClock(START), minutes(10, 30, 31)
+    await harness.keep(a_clocked(HALF_HOURLY, quota={"max": 2}, rev=2))
+    async with harness.scheduler(clock=clock, **QUICK):
+        await armed(harness, due)
+        await harness.plan("p1", plan_time=planned)
+        clock.at = later
+        await harness.slots(2)
+        await harness.admitted(2)
+    expected = {traces.derived(each) for each in (tid(due), plan_key("acme", "ann", "p1"))}
+    for channel in (catalog.TRIGGER_ADMITTED, catalog.EXECUTION_REQUESTED):
+        assert {event.traceparent for event in await harness.events(channel)} == expected, channel.type

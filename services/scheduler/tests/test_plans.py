@@ -146,6 +146,7 @@ async def test_a_due_item_starts_as_a_persons_trigger() -> None:  # SC-16 TG-09
     trigger = stored.trigger
     assert (stored.state, plan.item.execution_id) == (EntryState.ADMITTED, plan.execution_id)
     assert (trigger.type, trigger.input.action) == (TriggerType.HUMAN, InterventionAction.PLAN_ADD)
+    assert trigger.scheduled_at == LATER
     assert (trigger.input.messages, trigger.executor_mode, trigger.locale) == (plan.item.messages, "dryrun", "fr-FR")
     assert harness.published.requested_ids == [KEY]
     assert harness.published.plans == [("p1", "plan.add"), ("p1", "plan.start")]

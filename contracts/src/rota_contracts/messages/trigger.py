@@ -84,7 +84,7 @@ class TriggerReceivedV1(Payload):
     executor_mode: ExecutorMode | None = Field(default=None, description="overrides the robot's own mode")
     locale: str | None = None
     robot_rev: int | None = Field(default=None, description="the robot's revision at the gateway")
-    scheduled_at: Instant | None = Field(default=None, description="clock: when it was due")
+    scheduled_at: Instant | None = Field(default=None, description="clock, or planned for a time: when it was due")
     retry_of: str | None = Field(default=None, description="the rejected or failed execution that is retried")
     role: Role | None = Field(default=None, description="the role of the key that asked for it; null: none did")
 

@@ -160,6 +160,7 @@ def trigger_of(plan: Plan, robot: RobotSummary, now: datetime) -> TriggerReceive
         executor_mode=plan.item.executor_mode,
         locale=plan.item.locale,
         robot_rev=robot.rev,
+        scheduled_at=plan.item.plan_time,
         role=plan.item.role,
     )
 

@@ -1,9 +1,14 @@
 """Commands that change runs: their requests and their output."""
 
 import json
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from cli.tests.harness import Command, Gateway
+
+from rota.trace import signs_for, trace_lines
+from rota_contracts.messages.run_trace import TraceReply
 
 GIVEN = {"execution_id": "e1", "intervention_id": "i1", "status": "running", "message": "given"}
 PLAN = {"plan_id": "p1", "state": "planned", "plan_time": "2030-01-01T12:00:00Z", "message": "planned"}
@@ -101,26 +106,42 @@ def test_a_trail_shows_words_outcome_model_and_tokens(gateway: Gateway, command:
     ]
 
 
-def test_a_trace_is_shown_as_a_tree_with_time_tokens_cost_and_errors(gateway: Gateway, command: Command) -> None:
+def test_a_trace_is_shown_as_a_waterfall_with_time_tokens_cost_and_errors(
+    gateway: Gateway, command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:  # F19
+    monkeypatch.setenv("COLUMNS", "80")
     base = {"trace_id": "a" * 32, "started_at": "2026-03-02T09:00:00Z", "ended_at": "2026-03-02T09:00:02.5Z"}
     used = {"gen_ai.usage.input_tokens": 812, "gen_ai.usage.output_tokens": 9}
-    root = base | {"span_id": "1" * 16, "parent_id": "9" * 16, "name": "invoke_agent ann", "kind": "run"}
+    why = base | {"span_id": "4" * 16, "parent_id": "9" * 16, "name": "trigger clock", "kind": "run"}
+    why |= {"started_at": "2026-03-02T08:59:57.5Z", "attributes": {"rota.stage": "trigger"}}
+    queue = why | {"span_id": "5" * 16, "parent_id": "4" * 16, "name": "queue", "ended_at": base["started_at"]}
+    queue |= {"attributes": {"rota.stage": "queue"}}
+    root = base | {"span_id": "1" * 16, "parent_id": "4" * 16, "name": "invoke_agent ann", "kind": "run"}
     model = base | {"span_id": "2" * 16, "parent_id": "1" * 16, "name": "chat small", "kind": "model"}
     model |= {"attributes": used | {"rota.cost": 0.5, "rota.currency": "USD"}}
     tool = base | {"span_id": "3" * 16, "parent_id": "1" * 16, "name": "execute_tool look", "kind": "tool"}
     tool |= {"started_at": "2026-03-02T09:00:02.45Z", "error": "away\nfor long"}
-    spans = [root | {"attributes": used | {"rota.cost.USD": 0.5}}, tool, model]
+    spans = [root | {"attributes": used | {"rota.cost.USD": 0.5}}, why, queue, tool, model]
     found = {"found": True, "trace_id": "a" * 32, "spans": spans, "left_out": 3}
     gateway.responses["/executions/e1/trace"] = found
-    code, out, _ = command("executions", "trace", "e1")
+    code, out, _ = command("executions", "trace", "e1", "--svg", "trace.svg")
     assert code == 0
     assert out.splitlines() == [
         f"trace {'a' * 32}",
-        "run       invoke_agent ann         2.500 s  812 + 9 tokens, 0.500000 USD",
-        "model       chat small             2.500 s  812 + 9 tokens, 0.500000 USD",
-        "tool        execute_tool look      0.050 s  ✗ away for long",
+        "SPAN           0                              5 s  SECONDS  TOKENS          COST",
+        "trigger clock  ██████████████████████████████████    5.000",
+        " queue         ░░░░░░░░░░░░░░░░░                     2.500",
+        " run ann                        █████████████████    2.500   812+9  0.500000 USD",
+        "  model small                   █████████████████    2.500   812+9  0.500000 USD",
+        "  tool look                                     █    0.050",
+        "   ✗ away for long",
         "(3 further spans left out)",
     ]
+    assert max(map(len, out.splitlines())) <= 80
+    bars = [each for each in ElementTree.parse(tmp_path / "trace.svg").iter() if each.tag.endswith("}g")]
+    assert len(bars) == len(spans)
+    plain = trace_lines(TraceReply.model_validate(found), width=60, signs=signs_for("ascii"))
+    assert all(line.isascii() and len(line) <= 60 for line, _ in plain)
     assert json.loads(command("executions", "trace", "e1", "--json")[1]) == found
 
 

@@ -1,5 +1,8 @@
 """`rota executions`: the team's runs, each from its trigger to its lessons."""
 
+import sys
+from pathlib import Path
+from shutil import get_terminal_size
 from typing import Annotated
 
 import typer
@@ -96,16 +99,23 @@ def trail(
 @app.command(epilog="Example: `rota executions trace 0c6f…`, the id as listed")
 def trace(
     execution_id: ExecutionId,
+    svg: Annotated[Path | None, typer.Option(help="Also write the picture to this file.")] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Show a run's spans as a tree: models, tools and deliveries, with time, tokens, cost and errors."""
+    """Show where a run's time went, from its trigger over phases and calls to its deliveries; with tokens and cost."""
     execution_id = whole_id(EXECUTION, execution_id)
     found = with_api(lambda api: api.trace(execution_id))
+    from rota.trace import signs_for, trace_lines
+    from rota_contracts.messages.run_trace import TraceReply
+
+    read = TraceReply.model_validate(found)
+    if svg is not None:
+        from rota.trace_svg import trace_svg
+
+        svg.write_text(trace_svg(read), encoding="utf-8")
     if json:
         say_json(found)
         return
-    from rota.trace import trace_lines
-    from rota_contracts.messages.run_trace import TraceReply
-
-    for line in trace_lines(TraceReply.model_validate(found)):
-        say(line)
+    width, signs = max(get_terminal_size().columns, 60), signs_for(sys.stdout.encoding)
+    for line, style in trace_lines(read, width=width, signs=signs):
+        say(line, style=style)

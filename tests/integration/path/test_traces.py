@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,14 +12,16 @@ from rota_common.clock import now
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.runtime.metrics import SPANS
 from rota_common.runtime.service import Runtime
-from rota_common.runtime.traces import run_span
+from rota_common.runtime.traces import derived, run_span, trace_id
 from rota_common.testing.openai_server import OpenAIServer, openai_server
 from rota_common.testing.otlp_receiver import OtlpReceiver, otlp_receiver
+from rota_contracts.ids import derived_id, execution_id
 from rota_contracts.messages.execution import ExecStatus, Execution
 from tests.integration.path.harness import LEAD, SOURCE, System, a_system, example
 from tests.integration.path.test_real_model import untidy
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+WHY = "trigger event leads lead.created"
 USED = ("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens")
 
 
@@ -78,9 +81,12 @@ async def test_one_trace_leads_from_the_trigger_to_the_delivery_with_all_tokens(
         shown = await system.api.trace(over.execution_id)
     root, spans = receiver.spans[root_id], list(receiver.spans.values())
     assert {span.trace_id for span in spans} == {TRACE}
-    assert (root.parent_id, root.service) == (SPAN, "executor")
-    below = [span for span in spans if span is not root]
-    assert {span.parent_id for span in below} == {root_id}
+    (trigger,) = [span for span in spans if span.parent_id == SPAN]
+    assert (trigger.name, root.parent_id, root.service) == (WHY, trigger.span_id, "executor")
+    below = [span for span in spans if span not in (trigger, root)]
+    assert {span.parent_id for span in below} <= set(receiver.spans)
+    assert {"queue", "phase goals", "validate rules", "phase learning"} < {span.name for span in below}
+    assert {span.parent_id for span in spans if span.name.startswith("deliver ")} == {root_id}
     assert {span.attributes["rota.execution_id"] for span in spans} == {over.execution_id}
     assert {span.service for span in spans if span.name.startswith("deliver ")} == {"delivery-center"}
     models = [span for span in below if span.name.startswith("chat ")]
@@ -89,6 +95,31 @@ async def test_one_trace_leads_from_the_trigger_to_the_delivery_with_all_tokens(
     assert sums[0] > 0
     assert len(models) == over.usage.calls
     assert {span["span_id"] for span in shown["spans"]} == set(receiver.spans)
+
+
+async def test_the_trace_of_a_planned_run_begins_when_it_is_due(
+    receiver: OtlpReceiver,
+    model: OpenAIServer,
+    tmp_path: Path,
+    nats: EmbeddedServer,
+    mongo_url: str,
+    mongo_prefix: str,
+) -> None:  # F19
+    async with a_system_with(model, tmp_path, nats, mongo_url, mongo_prefix) as system:
+        await system.api.create_robot(example("lead-processor", system.hooks.url))
+        item = {"action": "plan.add", "messages": [{"content": "Look at BigCorp"}]}
+        due = now() + timedelta(seconds=1)
+        added = await system.api.intervene("lead-processor", item | {"plan_time": due.isoformat()})
+        trigger_id = derived_id("plan", system.team, "lead-processor", added["plan_id"])
+        over = await system.ended({"trigger_id": trigger_id, "execution_id": execution_id(trigger_id)})
+        assert over.delivery is not None
+        await receiver.until(lambda it: any(span.name.startswith("deliver ") for span in it.spans.values()))
+        shown = (await system.api.trace(over.execution_id))["spans"]
+    trigger = shown[1]
+    assert (trigger["name"], trigger["parent_id"]) == ("trigger human plan.add", "")
+    assert datetime.fromisoformat(trigger["started_at"]) == due
+    assert {span["trace_id"] for span in shown} == {trace_id(derived(trigger_id))}
+    assert {span.trace_id for span in receiver.spans.values()} == {trace_id(derived(trigger_id))}
 
 
 @pytest.mark.parametrize("fault", ["slow", "away"])

@@ -65,6 +65,7 @@ def all_sources() -> tuple[Source, ...]:
             "tests",
             "bench",
             "examples",
+            "requirements",
         )
         for found in sorted(ROOT.glob(pattern))
         for path in ([found] if found.is_file() else sorted(found.rglob("*.py")))

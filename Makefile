@@ -117,15 +117,18 @@ chaos: setup ## kill every service at every step, count what came of it (SECONDS
 simulate-year: setup ## a year of a thousand clocks in minutes, counted by an independent oracle (DAYS=20 SEED=1)
 	$(BIN)/python -m tests.clock_year $(DAYS:%=--days=%) $(SEED:%=--seed=%)
 
-release: setup ## build the wheels of all packages into dist/, with their hashes; nothing is published (COMMIT=HEAD DIST=dist)
+release: setup ## build the wheels of all packages and the SBOM of each service into dist/, with hashes; nothing is published (COMMIT=HEAD DIST=dist)
 	@rm -rf $(DIST) && mkdir -p $(DIST)/source
 	@git archive $(COMMIT) | tar -x -C $(DIST)/source
 	@for package in $(PACKAGES); do \
 		SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct $(COMMIT)) $(BIN)/uv build --quiet --wheel --no-build-isolation \
 			--no-create-gitignore --python $(BIN)/python -o $(DIST) $(DIST)/source/$$package || exit 1; \
 	done
+	@for name in $(SERVICES); do \
+		$(BIN)/python requirements/sbom.py $$name --root $(DIST)/source > $(DIST)/rota-$$name.cdx.json || exit 1; \
+	done
 	@rm -rf $(DIST)/source
-	@cd $(DIST) && sha256sum *.whl > SHA256SUMS && cat SHA256SUMS
+	@cd $(DIST) && sha256sum *.whl *.cdx.json > SHA256SUMS && cat SHA256SUMS
 
 images: setup ## build each service's image, tagged with the version (needs a container engine)
 	@for name in $(SERVICES); do docker build --build-arg SERVICE=$$name -t rota/$$name:$(VERSION) . || exit 1; done

@@ -17,6 +17,9 @@ SERVICES := $(notdir $(sort $(wildcard services/*)))
 VERSION = $(shell $(BIN)/python -c "from rota_contracts.version import VERSION; print(VERSION)")
 COMMIT ?= HEAD
 DIST ?= dist
+REPOSITORY ?= rota
+# Of images: the commit, and whether files were changed since.
+REVISION = $(shell git describe --always --dirty --abbrev=40 --exclude '*')
 
 # uv is some ten times faster than pip; where only pip knows the way to the packages, pip does it.
 install = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) || $(BIN)/pip install --quiet $(1)
@@ -130,8 +133,11 @@ release: setup ## build the wheels of all packages and the SBOM of each service 
 	@rm -rf $(DIST)/source
 	@cd $(DIST) && sha256sum *.whl *.cdx.json > SHA256SUMS && cat SHA256SUMS
 
-images: setup ## build each service's image, tagged with the version (needs a container engine)
-	@for name in $(SERVICES); do docker build --build-arg SERVICE=$$name -t rota/$$name:$(VERSION) . || exit 1; done
+images: setup ## build each service's image, tagged and labelled with the version (needs a container engine; REPOSITORY=rota)
+	@for name in $(SERVICES); do \
+		docker build --build-arg SERVICE=$$name --build-arg VERSION=$(VERSION) --build-arg REVISION=$(REVISION) \
+			-t $(REPOSITORY)/$$name:$(VERSION) . || exit 1; \
+	done
 
 upgrade-test: setup ## upgrade the last release to this tree under load, service by service, and go back
 	@$(PYTEST) -s tests/upgrade

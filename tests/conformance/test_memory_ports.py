@@ -12,8 +12,8 @@ from wordllama import WordLlama
 
 from memory.adapters.in_memory import HashingEmbedder, InMemoryEntries, InMemoryKnowledgeBases
 from memory.adapters.mongo_knowledge_bases import MongoKnowledgeBases
-from memory.adapters.qdrant import Qdrant
-from memory.adapters.qdrant_entries import QdrantEntries
+from memory.adapters.qdrant.connection import Qdrant
+from memory.adapters.qdrant.entries import QdrantEntries
 from memory.adapters.wordllama_embedder import WordllamaEmbedder
 from memory.domain import Owner
 from memory.ports import Embedder, Entries, KnowledgeBases, Vector

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from memory.adapters.in_memory import InMemorySharedEntries
-from memory.adapters.qdrant import Qdrant
-from memory.adapters.qdrant_entries import QdrantEntries
-from memory.adapters.qdrant_shared_entries import QdrantSharedEntries
+from memory.adapters.qdrant.connection import Qdrant
+from memory.adapters.qdrant.entries import QdrantEntries
+from memory.adapters.qdrant.shared_entries import QdrantSharedEntries
 from memory.domain import Owner, Shelf
 from memory.ports import SharedEntries, Vector
 from rota_contracts.messages.learning import LessonType

@@ -23,7 +23,7 @@ Json = Any
 class Part(BaseModel):
     """A part of a payload. Frozen; a reader ignores fields that it does not know, as version 1 may grow."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """As pydantic's, and a third of its time: frozen parts share what isn't updated, and have nothing private."""

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from memory.adapters.qdrant import Qdrant
+from memory.adapters.qdrant.connection import Qdrant
 from memory.settings import Settings
 
 ANSWER = b'{"result": {"collections": []}, "status": "ok", "time": 0}'

@@ -2,9 +2,9 @@
 
 from memory.adapters.mongo_knowledge_bases import MongoKnowledgeBases
 from memory.adapters.mongo_workspaces import MongoWorkspaces
-from memory.adapters.qdrant import Qdrant
-from memory.adapters.qdrant_entries import QdrantEntries
-from memory.adapters.qdrant_shared_entries import QdrantSharedEntries
+from memory.adapters.qdrant.connection import Qdrant
+from memory.adapters.qdrant.entries import QdrantEntries
+from memory.adapters.qdrant.shared_entries import QdrantSharedEntries
 from memory.adapters.team_documents import TEAM_DOCUMENTS
 from memory.adapters.wordllama_embedder import WordllamaEmbedder
 from memory.ports import Adapters

@@ -17,7 +17,7 @@ from qdrant_client.models import (
     Range,
 )
 
-from memory.adapters.qdrant import Qdrant, is_tenant
+from memory.adapters.qdrant.connection import Qdrant, is_tenant
 from memory.domain import Owner
 from memory.ports import Vector
 from rota_contracts.ids import derived_id

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from qdrant_client.models import Filter, HasIdCondition, PointStruct
 
-from memory.adapters.qdrant import Qdrant, is_tenant
+from memory.adapters.qdrant.connection import Qdrant, is_tenant
 from memory.domain import Shelf
 from memory.ports import Vector
 from rota_contracts.ids import derived_id

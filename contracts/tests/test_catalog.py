@@ -2,10 +2,26 @@
 
 import re
 from collections import Counter
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
 
-from rota_contracts.catalog import ANYONE, CHANNELS, QUESTIONS, ROOT, SERVICES, dead_subject, process_subject
+import pytest
 
-SUBJECT = re.compile(re.escape(ROOT) + r"\.[a-z]+\.[a-z]+\.acme\.lead-processor")
+from rota_contracts.catalog import (
+    ANYONE,
+    CHANNELS,
+    QUESTIONS,
+    ROOT,
+    SERVICES,
+    Channel,
+    dead_subject,
+    process_subject,
+)
+from rota_contracts.envelope import Event
+from rota_contracts.upcasting import Upcaster, readings
+
+SUBJECT = re.compile(r"rota\.v\d+\.[a-z]+\.[a-z]+\.acme\.lead-processor")
 
 
 def test_a_channel_has_producers_that_are_services() -> None:
@@ -23,7 +39,7 @@ def test_a_channel_is_described_by_a_sentence() -> None:
 
 
 def test_a_payload_carries_its_version_in_its_name() -> None:
-    assert [each.name for each in CHANNELS.values() if not each.payload.__name__.endswith("V1")] == []
+    assert [each.name for each in CHANNELS.values() if not each.payload.__name__.endswith(f"V{each.version}")] == []
 
 
 def test_team_and_member_are_the_last_of_six_tokens_of_a_subject() -> None:
@@ -62,3 +78,19 @@ def test_a_question_and_its_answer_are_described() -> None:
 
 def test_a_process_may_have_dots_in_its_name() -> None:
     assert process_subject("acme", "orders.UpdateStatus") == "rota.v1.process.acme.orders.UpdateStatus"  # DC-11
+
+
+def test_a_version_is_read_by_the_upcasters_of_those_that_follow() -> None:
+    first: Channel[Any] = CHANNELS["execution.started"]
+    second = replace(first, name="execution.started.v2", version=2, upcaster=Upcaster(first, lambda data: [*data, 2]))
+    third = replace(second, name="execution.started.v3", version=3, upcaster=Upcaster(second, lambda data: [*data, 3]))
+    event = Event(id="e", type=first.type, source="executor", time=datetime.now(UTC), data=["data"])
+    read = {channel.type: upcast(event).data for channel, upcast in readings(third)}
+    assert read == {
+        "rota.v3.execution.started": ["data"],
+        "rota.v2.execution.started": ["data", 3],
+        "rota.v1.execution.started": ["data", 2, 3],
+    }
+    assert (third.schema, third.durable("scheduler")) == ("execution.started.v3.json", "scheduler-execution-started-v3")
+    with pytest.raises(ValueError, match=r"expected an upcaster of .*v3.*, got one of .*v1"):
+        replace(third, upcaster=Upcaster(first, lambda data: data))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from nats.js.errors import NotFoundError
 
+from rota_common import topology
 from rota_common.bus import dead_letters
 from rota_common.bus.publishing import TooLarge
 from rota_common.bus.router import Router
@@ -17,11 +18,13 @@ from rota_common.bus.subject_log import SubjectLog
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime import metrics
 from rota_common.runtime.service import Runtime, Service
+from rota_common.testing import in_memory_bus
 from rota_common.testing.bus import keep_none
 from rota_common.testing.in_memory_bus import InMemoryBus, InMemoryConnection
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_trigger
 from rota_contracts import catalog
+from rota_contracts.catalog import Channel
 from rota_contracts.envelope import Event
 from rota_contracts.messages.delivery import DeliveryType
 from rota_contracts.messages.execution import (
@@ -33,10 +36,48 @@ from rota_contracts.messages.execution import (
 )
 from rota_contracts.messages.targets import TargetEnabledV1
 from rota_contracts.messages.trigger import ExecutorMode
+from rota_contracts.model import Instant, Payload
 from rota_contracts.robots.robot import Phase
+from rota_contracts.streams import STREAMS
+from rota_contracts.upcasting import Upcaster
 
 CHANNEL, QUESTION = catalog.EXECUTION_STARTED, catalog.READ_EXECUTION
+
+
+class ExecutionStartedV2(Payload):
+    """Published when an execution has started, by whom as one field."""
+
+    run: str
+    began: Instant
+
+
+def second_version(first: ExecutionStartedV1) -> ExecutionStartedV2:
+    who = {"team_id": first.team_id, "member_id": first.member_id}
+    return ExecutionStartedV2(run=first.execution_id, began=first.started_at, **who)
+
+
+CHANNEL_2 = Channel(
+    "execution.started.v2",
+    ExecutionStartedV2,
+    "EXECUTIONS",
+    CHANNEL.producers,
+    CHANNEL.consumers,
+    version=2,
+    upcaster=Upcaster(CHANNEL, second_version),
+)
 Make = Callable[[str], Service]
+
+
+@pytest.fixture
+def two_versions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The catalog with CHANNEL_2, and its stream with the subject."""
+    monkeypatch.setitem(catalog.CHANNELS, CHANNEL_2.name, CHANNEL_2)
+    streams = tuple(
+        replace(each, subjects=(*each.subjects, f"{CHANNEL_2.type}.>")) if each.name == CHANNEL_2.stream else each
+        for each in STREAMS
+    )
+    for module in (topology, in_memory_bus):
+        monkeypatch.setattr(module, "STREAMS", streams)
 
 
 @pytest.fixture(params=["memory", pytest.param("nats", marks=pytest.mark.integration)])
@@ -68,7 +109,7 @@ class Handler:
     async def called(self, times: int) -> list[str]:
         async with asyncio.timeout(PATIENCE_S), self._more:
             await self._more.wait_for(lambda: len(self.events) >= times)
-        return [event.data.execution_id for event in self.events]
+        return [getattr(event.data, "execution_id", "") for event in self.events]
 
 
 @contextlib.asynccontextmanager
@@ -83,9 +124,9 @@ async def running(*services: Service) -> AsyncIterator[None]:
             await service.stop(1)
 
 
-def consuming(make: Make, handler: Handler, **settings: Any) -> Service:
+def consuming(make: Make, handler: Handler, channel: Channel[Any] = CHANNEL, **settings: Any) -> Service:
     service, router = make("scheduler"), Router()
-    router.on(CHANNEL, handler, **settings)
+    router.on(channel, handler, **settings)
     service.include(router)
     return service
 
@@ -119,6 +160,33 @@ async def dead_letter(service: Service) -> Any:
                     "DEAD", catalog.dead_subject(CHANNEL.subject(TEAM, MEMBER))
                 )
             await asyncio.sleep(0.02)
+
+
+async def test_a_service_that_knows_the_second_version_reads_both_by_its_upcaster(
+    two_versions: None, make: Make
+) -> None:  # F7
+    handler, publisher, buried = Handler(Permanent("no")), make("executor"), list[Event[Any]]()
+
+    async def note(event: Event[Any], reason: str) -> None:
+        buried.append(event)
+
+    async with running(publisher):
+        if not isinstance(publisher.bus, InMemoryConnection):
+            await topology.apply(publisher.bus.jetstream)
+        async with running(consuming(make, handler, CHANNEL_2, when_buried=note)):
+            refused = await publisher.publish(CHANNEL, started("e0"), caused_by="c0")
+            letter = await dead_letter(publisher)
+            first = await publisher.publish(CHANNEL, started("e1"), caused_by="c1")
+            second = await publisher.publish(CHANNEL_2, second_version(started("e2")), caused_by="c2")
+            await handler.called(3)
+    read = {event.id: event.data for event in handler.events}
+    assert read == {
+        refused.id: second_version(started("e0")),
+        first.id: second_version(started("e1")),
+        second.id: second_version(started("e2")),
+    }
+    assert [event.data for event in buried] == [second_version(started("e0"))]
+    assert ExecutionStartedV1.model_validate_json(letter.data) == started("e0"), "it is redriven as it was"
 
 
 async def test_a_fact_published_twice_reaches_its_consumer_once(make: Make) -> None:

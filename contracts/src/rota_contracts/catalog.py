@@ -42,6 +42,7 @@ from rota_contracts.messages import (
     workspace,
 )
 from rota_contracts.model import Part, Payload
+from rota_contracts.upcasting import Upcaster
 
 P = TypeVar("P", bound=Payload)
 Q = TypeVar("Q", bound=Part)
@@ -56,18 +57,39 @@ SERVICES = ("trigger-gateway", "scheduler", "executor", "validator", "delivery-c
 
 @dataclass(frozen=True)
 class Channel(Generic[P]):
-    """A fact: `rota.v1.<noun>.<past-tense verb>.<team>.<member>`. `stream` is None if it is not stored."""
+    """A fact: `rota.v<version>.<noun>.<past-tense verb>.<team>.<member>`. `stream` is None if it is not stored.
+
+    `name`: noun and verb, with the version from the second on: `execution.finished.v2`. A version with an `upcaster` is
+    read by services that know nothing of the one before.
+    """
 
     name: str
     payload: type[P]
     stream: str | None
     producers: frozenset[str]
     consumers: frozenset[str]
+    version: int = 1
+    upcaster: Upcaster[P] | None = None
+
+    def __post_init__(self) -> None:
+        older = self.upcaster.older if self.upcaster else None
+        if older is not None and (older.fact, older.version) != (self.fact, self.version - 1):
+            raise ValueError(f"expected an upcaster of the version before {self.type}, got one of {older.type}")
+
+    @property
+    def fact(self) -> str:
+        """Noun and verb, the same in all versions."""
+        return self.name if self.version == 1 else self.name.removesuffix(f".v{self.version}")
+
+    @property
+    def schema(self) -> str:
+        """The name of the file with its schema."""
+        return f"{self.fact}.v{self.version}.json"
 
     @property
     def type(self) -> str:
         """The CloudEvents type: noun, verb and version, as in the subject."""
-        return f"{ROOT}.{self.name}"
+        return f"rota.v{self.version}.{self.fact}"
 
     @property
     def sequenced(self) -> bool:
@@ -111,8 +133,19 @@ CHANNELS: dict[str, Channel[Payload]] = {}
 QUESTIONS: dict[str, Question[Part, Part]] = {}
 
 
-def channel(name: str, payload: type[P], *, stream: str | None, producers: str, consumers: str) -> Channel[P]:
-    made = Channel(name, payload, stream, frozenset(producers.split()), frozenset(consumers.split()))
+def channel(
+    fact: str,
+    payload: type[P],
+    *,
+    stream: str | None,
+    producers: str,
+    consumers: str,
+    version: int = 1,
+    upcaster: Upcaster[P] | None = None,
+) -> Channel[P]:
+    name = fact if version == 1 else f"{fact}.v{version}"
+    parties = frozenset(producers.split()), frozenset(consumers.split())
+    made = Channel(name, payload, stream, *parties, version, upcaster)
     CHANNELS[name] = made  # type: ignore[assignment]  # a dict can't say that each value has its own payload
     return made
 

@@ -23,7 +23,6 @@ from rota_contracts.streams import (
     STREAMS,
     Stream,
 )
-from rota_contracts.tooling.schemas import VERSION
 from rota_contracts.tooling.tables import table
 
 INTRODUCTION = """\
@@ -94,7 +93,7 @@ def channels_page() -> str:
 def _fact(channel: Channel[Payload]) -> tuple[str, ...]:
     return (
         f"[`{channel.name}`](../contracts/examples/{channel.name})",
-        f"[{channel.payload.__name__}](../contracts/schemas/{channel.name}.{VERSION}.json)",
+        f"[{channel.payload.__name__}](../contracts/schemas/{channel.schema})",
         channel.stream or "not stored",
         _services(channel.producers),
         _services(channel.consumers),

@@ -20,7 +20,7 @@ from rota_contracts.catalog import ANYONE, CHANNELS, QUESTIONS
 from rota_contracts.tooling.baseline import BASELINE, Baseline, Retired, baseline_text, read_baseline, shape
 from rota_contracts.tooling.export import repository_root
 from rota_contracts.tooling.schema_diff import ABSENT, Finding, differences
-from rota_contracts.tooling.schemas import ROBOT_SCHEMA, RPC, VERSION, schemas
+from rota_contracts.tooling.schemas import ROBOT_SCHEMA, RPC, schemas
 
 Schemas = Mapping[str, dict[str, Any]]
 
@@ -50,7 +50,7 @@ def roll_out(schema: str) -> str:
     name = schema.removesuffix(".json")
     if schema == ROBOT_SCHEMA:
         return "trigger-gateway and rota before owners' definitions"
-    if channel := CHANNELS.get(name.removesuffix(f".{VERSION}")):
+    if channel := next((each for each in CHANNELS.values() if each.schema == schema), None):
         return f"{_listed(channel.consumers)} before {_listed(channel.producers)}"
     asked, _, side = name.removeprefix(RPC).rpartition(".")
     if question := QUESTIONS.get(asked):

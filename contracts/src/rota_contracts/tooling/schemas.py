@@ -33,10 +33,10 @@ class PlainSchema(GenerateJsonSchema):
 
 def schemas() -> dict[str, Schema]:
     """File name (relative to the schemas' folder) → schema."""
-    made = {f"{channel.name}.{VERSION}.json": schema_of(channel.payload, channel.name) for channel in CHANNELS.values()}
+    made = {channel.schema: schema_of(channel.payload, channel.type) for channel in CHANNELS.values()}
     for question in QUESTIONS.values():
         for side, model in (("request", question.request), ("answer", question.answer)):
-            made[f"{RPC}{question.name}.{side}.json"] = schema_of(model, f"rpc.{question.name}.{side}")
+            made[f"{RPC}{question.name}.{side}.json"] = schema_of(model, f"{ROOT}.rpc.{question.name}.{side}")
     made[ROBOT_SCHEMA] = robot_schema()
     return made
 
@@ -44,12 +44,12 @@ def schemas() -> dict[str, Schema]:
 def schema_of(model: type[Part], name: str) -> Schema:
     """The schema that a reader of `model` accepts: fields with a default may be missing, unknown fields are ignored."""
     schema = model.model_json_schema(schema_generator=PlainSchema)
-    return {"$schema": PlainSchema.schema_dialect, "$id": f"urn:rota:schema:{ROOT}.{name}", **schema}
+    return {"$schema": PlainSchema.schema_dialect, "$id": f"urn:rota:schema:{name}", **schema}
 
 
 def robot_schema() -> Schema:
     """The schema of `parse_definition`, for editors: closed objects, and every accepted spelling."""
-    schema = schema_of(RobotDefinition, "robot-definition")
+    schema = schema_of(RobotDefinition, f"{ROOT}.robot-definition")
     definitions = schema["$defs"]
     for model in TARGETS.values():
         _accept_aliases(definitions[model.__name__], model)

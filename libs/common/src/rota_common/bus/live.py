@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import Any
@@ -15,6 +16,7 @@ from rota_common.bus.connection import Bus
 from rota_common.runtime.logs import logger
 from rota_contracts.catalog import Channel
 from rota_contracts.envelope import EnvelopeError, Event, parse_event
+from rota_contracts.upcasting import Upcast, readings
 
 EVENTS_LIMIT = 256
 FLUSH_S = 2
@@ -65,18 +67,21 @@ class LiveEvents:
             raise NatsError("not connected to NATS")
         events, client = Events(limit), self._bus.client
         async with contextlib.AsyncExitStack() as stack:
-            for channel in channels:
+            for channel, upcast in itertools.chain.from_iterable(map(readings, channels)):
                 subscription = await client.subscribe(
-                    channel.subject(team, member), cb=self._receiving(channel, events)
+                    channel.subject(team, member), cb=self._receiving(channel, upcast, events)
                 )
                 stack.push_async_callback(_leave, subscription.unsubscribe)
             await barrier(client, timeout=FLUSH_S)
             yield events
 
-    def _receiving(self, channel: Channel[Any], events: Events) -> Callable[[Msg], Awaitable[None]]:
+    def _receiving(
+        self, channel: Channel[Any], upcast: Upcast[Any], events: Events
+    ) -> Callable[[Msg], Awaitable[None]]:
         async def receive(message: Msg) -> None:
             try:
-                events.put(parse_event(channel.payload, message.headers, message.data, expected=channel.type))
+                event = parse_event(channel.payload, message.headers, message.data, expected=channel.type)
+                events.put(upcast(event))
             except (EnvelopeError, ValidationError) as error:  # its consumers bury it; a listener only misses it
                 self._log.debug("unreadable", subject=message.subject, error=str(error))
 

@@ -1,11 +1,14 @@
 """The table of a service's handlers: `router.on(CHANNEL, handler)` and `router.answer(QUESTION, handler)`."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 from rota_common.bus.gate import Gate
 from rota_common.bus.handling import ChannelHandler, Handler, OnBuried
 from rota_common.bus.rpc import RequestHandler, Responder
 from rota_contracts.catalog import Channel, Question
+from rota_contracts.upcasting import Upcast, readings
+
+H = TypeVar("H", Handler, OnBuried)
 
 
 class Router:
@@ -24,9 +27,16 @@ class Router:
         gate: Gate | None = None,
         when_buried: OnBuried | None = None,
     ) -> None:
-        """Consume `channel`: `handler` takes each event. The settings are those of `ChannelHandler`."""
-        self.handlers.append(ChannelHandler(channel, handler, slots, gate, when_buried))
+        """Consume `channel`, and the versions before that it reads: `handler` takes each event. The settings are those
+        of `ChannelHandler`."""
+        for each, upcast in readings(channel):
+            buried = when_buried and _upcasting(upcast, when_buried)
+            self.handlers.append(ChannelHandler(each, _upcasting(upcast, handler), slots, gate, buried))
 
     def answer(self, question: Question[Any, Any], handler: RequestHandler, *, workers: int = 64) -> None:
         """Respond to `question`: `handler` takes the request and returns the reply."""
         self.responders.append(Responder(question, handler, workers))
+
+
+def _upcasting(upcast: Upcast[Any], handle: H) -> H:
+    return lambda event, *reason: handle(upcast(event), *reason)

@@ -108,28 +108,37 @@ async def test_each_request_is_handled_by_one_replica(shared_nats: EmbeddedServe
     assert min(counts) > 0
 
 
-async def test_a_request_being_handled_is_answered_before_a_service_stops(shared_nats: EmbeddedServer) -> None:
-    reached, go = asyncio.Event(), asyncio.Event()
+async def test_a_request_being_handled_is_answered_before_a_service_closes_its_connections(
+    shared_nats: EmbeddedServer,
+) -> None:
+    reached, go, done = asyncio.Event(), asyncio.Event(), list[str]()
 
     async def slow(question: ReadTrigger) -> TriggerReply:
         reached.set()
         await go.wait()
+        done.append("answered")
         return await echo(question)
+
+    async def let_it_go_on() -> None:
+        go.set()
+
+    async def close() -> None:
+        done.append("closed")
 
     router = Router()
     router.answer(READ_TRIGGER, slow)
     replica, caller = Service("scheduler", shared_nats.url), Service("trigger-gateway", shared_nats.url)
     replica.include(router)
+    replica.on_close(close)
+    replica.on_stop(let_it_go_on)
     async with running(caller):
         await replica.start()
         await replica.started.wait()
         asking = asyncio.create_task(caller.ask(READ_TRIGGER, QUESTION))
         await reached.wait()
-        stopping = asyncio.create_task(replica.stop(10))
-        await asyncio.sleep(0.05)  # let it begin to stop
-        go.set()
+        await replica.stop(10)
         assert (await asking).trigger_id == "t1"
-        await stopping
+    assert done == ["answered", "closed"]
 
 
 async def test_no_request_is_lost_while_a_replica_stops(shared_nats: EmbeddedServer) -> None:

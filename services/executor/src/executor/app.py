@@ -51,5 +51,5 @@ def build(
     service.on_stop(use.call_agents.close)
     service.on_stop(use.notify_hooks.close)
     service.on_stop(use.export_spans.stop)
-    service.on_stop(adapters.close)
+    service.on_close(adapters.close)
     return plain_app(service, settings)

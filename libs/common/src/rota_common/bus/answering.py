@@ -47,8 +47,9 @@ class Answering:
         """Take no more requests, answer those that came; end what isn't answered within `timeout` seconds."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout):
-                if self._requests is not None:
-                    await leave(self._client, self._requests, timeout=LEAVE_S)
+                requests, self._requests = self._requests, None
+                if requests is not None:
+                    await leave(self._client, requests, timeout=LEAVE_S)
                 if self._running:
                     await asyncio.wait(self._running)
         await self.abandon()

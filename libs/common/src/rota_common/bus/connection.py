@@ -100,11 +100,15 @@ class Bus:
             await each.open(self.client)
         await barrier(self.client)  # or the first request could be faster than the subscription
 
+    async def finish_answers(self) -> None:
+        """Take no more requests, and answer those that came."""
+        await asyncio.gather(*(each.close(GRACE_S) for each in self.answering))
+
     async def stop(self) -> None:
         """Answer the requests that came, then close. Not `broker.stop()`: it drains, and that loses messages."""
         if self._client is None:
             return
-        await asyncio.gather(*(each.close(GRACE_S) for each in self.answering))
+        await self.finish_answers()
         with contextlib.suppress(NatsError):  # the server may be down: nothing to flush to then
             await barrier(self._client, timeout=2)  # no answer or acknowledgement is left behind
         with contextlib.suppress(NatsError, OSError):  # or the connection breaks while it is closed

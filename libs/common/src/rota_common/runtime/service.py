@@ -1,7 +1,6 @@
 """A running service: its connection, its handlers, its background loops, and whether it is ready."""
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
@@ -20,13 +19,13 @@ from rota_common.bus.rpc import Ask, respond
 from rota_common.clock import Clock, now
 from rota_common.retries import backoff
 from rota_common.runtime import readiness
+from rota_common.runtime.hooks import Failure, Hook, failure_of, run_all
 from rota_common.runtime.logs import logger
 from rota_common.runtime.settings import ServiceSettings
 from rota_common.runtime.supervised_loop import SupervisedLoop
 from rota_contracts.catalog import Channel
 from rota_contracts.envelope import Event
 
-Hook = Callable[[], Awaitable[None]]
 Work = Callable[[], Awaitable[bool | None]]
 CANCEL_AGAIN_S = 0.05
 """After the first cancellation that had no effect; doubled each time."""
@@ -76,6 +75,7 @@ class Service:
         self._workers: list[Worker] = []
         self._hooks_up: list[Hook] = []
         self._hooks_down: list[Hook] = []
+        self._hooks_closing: list[Hook] = []
         self._probes: dict[str, Hook] = {}
         self.degraded: dict[str, str] = {}
         """Parts that are there but near their limit, and how near: the service is ready all the same."""
@@ -84,7 +84,7 @@ class Service:
         self._loops: dict[str, SupervisedLoop] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._state = "not started"
-        self._failed: dict[str, _Failure] = {}
+        self._failed: dict[str, Failure] = {}
         self.started = asyncio.Event()
         self._log = logger(service=name)
 
@@ -138,7 +138,12 @@ class Service:
         self._hooks_up.append(hook)
 
     def on_stop(self, hook: Hook) -> None:
+        """Run at a stop, once no message is handled: gives up what goes on beside them."""
         self._hooks_down.append(hook)
+
+    def on_close(self, hook: Hook) -> None:
+        """Run at the end of a stop, once no question is answered any more: closes connections."""
+        self._hooks_closing.append(hook)
 
     def probe(self, name: str, check: Hook) -> None:
         """A part that must answer for the service to be ready; `check` raises if it doesn't."""
@@ -195,10 +200,10 @@ class Service:
         pullers = [task for task in tasks if task.get_name().startswith("pull")]
         await _cancel([task for task in tasks if task not in pullers or not self.bus.connected])
         await asyncio.gather(*tasks, return_exceptions=True)
-        for hook in self._hooks_down:
-            with contextlib.suppress(Exception):  # one that fails must not keep the others from closing
-                await hook()
+        await run_all(self._hooks_down)
+        await self.bus.finish_answers()
         await self.publish.stop()
+        await run_all(self._hooks_closing)
         await self.bus.stop()
         readiness.stopped(self)
 
@@ -216,7 +221,7 @@ class Service:
         checks = dict(self._probes)
         if self.bus.connected and self.started.is_set():
             checks |= {f"consumer {worker.config.durable}": self._consumer_probe(worker) for worker in self._workers}
-        results = await asyncio.gather(*(_failure(check) for check in checks.values()))
+        results = await asyncio.gather(*(failure_of(check) for check in checks.values()))
         failed = {name: failure for name, failure in zip(checks, results, strict=True) if failure}
         found |= {name: failure.kind for name, failure in failed.items()}
         if failed != self._failed and failed:
@@ -252,7 +257,7 @@ class Service:
 
     async def _until_it_works(self, step: Hook) -> None:
         attempt = 0
-        while failure := await _failure(step, timeout=30):
+        while failure := await failure_of(step, timeout=30):
             attempt += 1
             self._log.warning("waiting", state=self._state, reason=failure.text)
             await asyncio.sleep(backoff(attempt, random=self.runtime.random, base=0.2, cap=2))
@@ -278,23 +283,3 @@ async def _cancel(tasks: Sequence[asyncio.Task[None]], *, again: float = CANCEL_
             task.cancel()
         await asyncio.wait(late, timeout=again)
         again *= 2
-
-
-@dataclass(frozen=True)
-class _Failure:
-    """`text` is the driver's."""
-
-    kind: str
-    text: str
-
-
-async def _failure(check: Hook, *, timeout: float = 2) -> _Failure | None:
-    """Why `check` fails, or None."""
-    try:
-        await asyncio.wait_for(check(), timeout)
-    except TimeoutError:
-        late = f"no answer within {timeout:g} s"
-        return _Failure(late, late)
-    except Exception as error:  # whatever it is, the answer is "not ready, because of this"
-        return _Failure(type(error).__name__, f"{type(error).__name__}: {error}")
-    return None

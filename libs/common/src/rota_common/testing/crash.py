@@ -12,7 +12,7 @@ async def crash(service: Service) -> None:
     client: Any = service.bus.client
     client.options["allow_reconnect"] = False
     client._transport.close()
-    for hook in service._hooks_down:
+    for hook in (*service._hooks_down, *service._hooks_closing):
         await hook()
     for worker in service._workers:
         worker._stopping.set()

@@ -176,9 +176,12 @@ class InMemoryConnection:
         for each in self.answering:
             each.open()
 
-    async def stop(self) -> None:
+    async def finish_answers(self) -> None:
         for each in self.answering:
             each.close()
+
+    async def stop(self) -> None:
+        await self.finish_answers()
 
     def answer(self, subject: str, answerer: Respond, *, queue: str, workers: int) -> None:
         self.answering.append(_Answering(self.bus, subject, answerer))

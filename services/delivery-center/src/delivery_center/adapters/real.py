@@ -45,14 +45,14 @@ Store = TypeVar(
 def real(settings: Settings, service: Service, environ: Mapping[str, str]) -> Adapters:
     """`environ` holds what the operator's settings refer to as `$ENV.NAME`."""
     connection = Mongo.of(settings, "delivery")
-    service.on_stop(connection.close)
+    service.on_close(connection.close)
     service.probe("mongo", connection.ping)
     suppressions = _prepared(service, MongoSuppressions(connection.database))
     counts = _prepared(service, MongoMailCounts(connection.database))
     notice_counts = _prepared(service, MongoMailCounts(connection.database, of="notice_counts"))
     files = Attachments(service.bus)
     client = webhook_client()
-    service.on_stop(client.aclose)
+    service.on_close(client.aclose)
     return Adapters(
         deliveries=_prepared(service, MongoDeliveries(connection.database, keep=timedelta(days=settings.keep_days))),
         failing_targets=_prepared(service, MongoTargets(connection.database)),

@@ -19,7 +19,7 @@ def real(settings: Settings, service: Service) -> Adapters:
     service.on_start(lessons.prepare)
     service.on_start(history.prepare)
     service.probe("mongo", mongo.ping)
-    service.on_stop(mongo.close)
+    service.on_close(mongo.close)
     return Adapters(
         agents=NatsAgents(service.ask),
         lessons=lessons,

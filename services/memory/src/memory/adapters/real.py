@@ -30,8 +30,8 @@ def real(settings: Settings, service: Service) -> Adapters:
         service.on_start(hook)
     service.probe("mongo", mongo.ping)
     service.probe("qdrant", qdrant.ping)
-    service.on_stop(qdrant.close)
-    service.on_stop(mongo.close)
+    service.on_close(qdrant.close)
+    service.on_close(mongo.close)
     return Adapters(
         entries=entries,
         shared=shared,

@@ -31,7 +31,7 @@ def real(settings: Settings, service: Service) -> Adapters:
 
     service.on_start(prepare)
     service.probe("mongo", mongo.ping)
-    service.on_stop(mongo.close)
+    service.on_close(mongo.close)
     return Adapters(
         definitions=Robots(service.bus),
         queue=queue,

@@ -53,8 +53,8 @@ def real(
     definitions, history = MongoDefinitions(mongo.database), MongoRobotHistory(mongo.database)
     stores = (robots, members, sources, keys, inbound, rates, requests, leases, files, audit, secrets, teams)
     _prepare(service, *stores, definitions, history)
-    service.on_stop(inbound.close)
-    service.on_stop(mongo.close)
+    service.on_close(inbound.close)
+    service.on_close(mongo.close)
     service.probe("mongo", mongo.ping)
     return Adapters(
         teams=teams,

@@ -12,7 +12,7 @@ from validator.settings import Settings
 
 def real(settings: Settings, service: Service) -> Adapters:
     patterns = PatternProcess(seconds=settings.pattern_seconds, at_once=settings.checks_at_once)
-    service.on_stop(patterns.close)
+    service.on_close(patterns.close)
     return Adapters(
         outputs=Blobs(service.bus),
         patterns=patterns,

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from executor.domain.conversation.chat import Tool
+from executor.domain.conversation.chat import Tool, properties
 from executor.domain.planning.resources import assistants
 from rota_contracts.messages.execution import excerpt
 from rota_contracts.robots.robot import Robot
@@ -74,10 +74,8 @@ def tool_name(tool: Tool) -> str:
 
 def arguments(schema: Mapping[str, Any]) -> str:
     """The arguments of a tool in a line: name, type, values, and whether it is required."""
-    given = schema.get("properties")
     required = schema.get("required") or ()
-    named = given.items() if isinstance(given, Mapping) else ()
-    return "; ".join(_argument(name, each, name in required) for name, each in named) or "none"
+    return "; ".join(_argument(name, each, name in required) for name, each in properties(schema).items()) or "none"
 
 
 def _argument(name: str, schema: Any, required: bool) -> str:

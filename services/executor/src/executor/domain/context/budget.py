@@ -11,7 +11,7 @@ from dataclasses import replace
 from executor.domain.context.cut import LEFT_OUT, cut_material, cut_messages
 from executor.domain.context.history import prepared
 from executor.domain.context.tokens import PER_MESSAGE, conversation_tokens, message_tokens, tool_tokens
-from executor.domain.conversation.chat import Tool
+from executor.domain.conversation.chat import Tool, properties
 from rota_contracts.messages.trigger import Message
 
 DEFAULT_WINDOW, LEAST_WINDOW = 200_000, 1_000
@@ -70,9 +70,7 @@ def fit_tools(tools: Sequence[Tool], window: int) -> Sequence[Tool]:
 
 def _bare(schema: dict[str, object]) -> dict[str, object]:
     """A schema with the names of arguments alone."""
-    given = schema.get("properties")
-    named = given if isinstance(given, dict) else {}
-    return {"type": "object", "properties": {str(name): {} for name in named}}
+    return {"type": "object", "properties": {str(name): {} for name in properties(schema)}}
 
 
 def fit(messages: Sequence[Message], tools: Sequence[Tool], *, window: int, mark: str = "") -> list[Message]:

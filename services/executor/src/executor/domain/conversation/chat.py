@@ -46,13 +46,17 @@ class Tool:
     @property
     def texts(self) -> dict[str, Mapping[str, Any]]:
         """The arguments that take a text, with their schemas."""
-        properties = self.parameters.get("properties")
-        given = properties.items() if isinstance(properties, Mapping) else ()
         return {
             name: schema
-            for name, schema in given
+            for name, schema in properties(self.parameters).items()
             if isinstance(schema, Mapping) and schema.get("type") in ("string", None)
         }
+
+
+def properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments that a tool's schema names, each with its own; empty where it names none that can be read."""
+    found = schema.get("properties")
+    return found if isinstance(found, Mapping) else {}
 
 
 class ToolCall(Part):

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from executor.domain.conversation.chat import Tool
+from executor.domain.conversation.chat import Tool, properties
 from rota_contracts.json_values import same, unstorable
 
 TYPES: Mapping[str, tuple[type, ...]] = {
@@ -21,7 +21,7 @@ TYPES: Mapping[str, tuple[type, ...]] = {
 def outline(tool: Tool) -> dict[str, Any]:
     """As much of a tool's schema as the check reads; a journal keeps it, so that a replay checks the same."""
     schema = tool.parameters
-    found: dict[str, Any] = {"properties": {name: _known(each) for name, each in _properties(schema).items()}}
+    found: dict[str, Any] = {"properties": {name: _known(each) for name, each in properties(schema).items()}}
     if isinstance(schema.get("required"), list):
         found["required"] = schema["required"]
     if schema.get("additionalProperties") is False:
@@ -31,12 +31,12 @@ def outline(tool: Tool) -> dict[str, Any]:
 
 def problem(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     """Why these arguments can't be right; empty if nothing speaks against them."""
-    properties, required = _properties(schema), schema.get("required")
+    known, required = properties(schema), schema.get("required")
     names = required if isinstance(required, Sequence) and not isinstance(required, str) else ()
     wrong = [f"{name} is missing" for name in names if name not in arguments]
     if schema.get("additionalProperties") is False:
-        wrong += [f"there is no {name}" for name in arguments if name not in properties]
-    wrong += [said for name, value in arguments.items() if (said := _unfit(name, value, properties.get(name)))]
+        wrong += [f"there is no {name}" for name in arguments if name not in known]
+    wrong += [said for name, value in arguments.items() if (said := _unfit(name, value, known.get(name)))]
     return "; ".join(wrong)
 
 
@@ -58,11 +58,6 @@ def _is(value: Any, kind: str) -> bool:
     return isinstance(value, TYPES[kind])
 
 
-def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = schema.get("properties")
-    return found if isinstance(found, Mapping) else {}
-
-
 def _known(schema: Any) -> dict[str, Any]:
     given = schema if isinstance(schema, Mapping) else {}
     return {key: given[key] for key in ("type", "enum") if key in given}
@@ -71,13 +66,13 @@ def _known(schema: Any) -> dict[str, Any]:
 def fitted(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments as the schema means them: a number or a truth value that was written as text, as calls in tags
     are, is one; an optional argument that is null isn't given."""
-    properties, required = _properties(schema), schema.get("required")
+    known, required = properties(schema), schema.get("required")
     needed = required if isinstance(required, list) else ()
-    made = {name: _read(value, _kinds(properties.get(name))) for name, value in arguments.items()}
+    made = {name: _read(value, _kinds(known.get(name))) for name, value in arguments.items()}
     return {
         name: value
         for name, value in made.items()
-        if value is not None or name in needed or not (kinds := _kinds(properties.get(name))) or "null" in kinds
+        if value is not None or name in needed or not (kinds := _kinds(known.get(name))) or "null" in kinds
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from executor.domain.conversation.chat import Tool
+from executor.domain.conversation.chat import Tool, properties
 from executor.domain.run import Run
 from executor.domain.situation.wording import given_input
 from executor.domain.used_tools import QUERY_LIMIT
@@ -131,9 +131,9 @@ def stage_arguments(
 ) -> dict[str, Json]:
     """The arguments of a tool that does a stage: the words, and what it is about where the tool takes it. Empty if it
     isn't clear where they go."""
-    properties, texts = tool.parameters.get("properties") or {}, [each.text for each in results]
+    known, texts = properties(tool.parameters), [each.text for each in results]
     given = {"collections": [*collections], "documents": texts, "results": texts}
-    lists: dict[str, Json] = {name: value for name, value in given.items() if name in properties and value}
+    lists: dict[str, Json] = {name: value for name, value in given.items() if name in known and value}
     if results and not lists.keys() & {"documents", "results"}:
         return {}
     said = arguments_of(tool, words)

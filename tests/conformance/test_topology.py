@@ -17,7 +17,7 @@ from rota_contracts.streams import consumers
 async def built(tmp_path: Path) -> AsyncIterator[dict[str, Service]]:
     """All services, built and never started: there is no server to connect to."""
     nowhere = {"nats_url": "nats://127.0.0.1:9", "mongo_url": "mongodb://127.0.0.1:9/?connectTimeoutMS=1"}
-    choices = StackSettings(**nowhere, folder=tmp_path, admin_key="key", connector="rehearsal")
+    choices = StackSettings(**nowhere, folder=tmp_path, admin_key="the-administrators-key", connector="rehearsal")
     services = {name: app.service for name, app in build_all(choices, Runtime(), {}, {}).items()}
     yield services
     for service in services.values():

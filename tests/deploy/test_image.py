@@ -67,7 +67,7 @@ def started(service: str, folder: Path, port: int) -> Iterator[subprocess.Popen[
         "ROTA_MONGO_URL": f"mongodb://{nowhere}/?directConnection=true",
         "ROTA_QDRANT_URL": f"http://{nowhere}",
         "ROTA_SMTP_URL": f"smtp://{nowhere}",
-        "ROTA_ADMIN_KEY": "of-this-test",
+        "ROTA_ADMIN_KEY": "the-key-of-this-test",
     }
     command = [str(folder / "venv" / "bin" / "python"), "-m", service.replace("-", "_")]
     with (folder / "log").open("wb") as log:

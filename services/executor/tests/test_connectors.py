@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from executor.agents.connectors import ANY, Connectors
 from executor.agents.operator_files import ConnectorFileError
+from executor.app import warn_of_unusable
 from rota_common.errors import Permanent
 from rota_contracts.messages.provider import Capability, ConnectorOptions
 
@@ -108,6 +110,22 @@ def test_a_missing_key_is_named_when_the_connector_is_used(folder: Path) -> None
     with pytest.raises(Permanent, match=r"connector mine can't be used: expected the environment variable MY_KEY"):
         connectors.of("acme").choose()
     assert connectors.of("acme").choose("rehearsal").type == "rehearsal"  # the others work all the same
+
+
+async def test_a_start_says_that_the_default_connector_lacks_its_key() -> None:
+    for connector, key, warned in (
+        ("openai", "", True),
+        ("openai", "a", False),
+        ("rehearsal", "", False),
+        ("", "", False),
+    ):
+        environ = {"OPENAI_API_KEY": key}
+        with capture_logs() as lines:
+            await warn_of_unusable(Connectors(connector, environ=environ))
+        assert [line["log_level"] for line in lines] == ["warning"] * warned
+        if warned:
+            assert lines[0]["connector"] == "openai"
+            assert "expected the environment variable OPENAI_API_KEY" in lines[0]["reason"]
 
 
 def test_the_calls_connector_goes_before_the_agents_and_the_default(folder: Path) -> None:  # CL-10

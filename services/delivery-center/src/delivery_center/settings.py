@@ -4,6 +4,7 @@ from pathlib import Path
 
 from pydantic import Field
 
+from rota_common.runtime.settings import Cidrs
 from rota_common.spans.settings import TraceSettings
 from rota_contracts.streams import MIB
 
@@ -38,7 +39,7 @@ class Settings(TraceSettings):
     )
     mail_files_limit: int = Field(default=20 * MIB, ge=0, description="bytes of all files of one mail")
     mail_timeout: float = Field(default=60.0, gt=0, description="seconds that a mail with files may take")
-    allow_private_targets: str = Field(
+    allow_private_targets: Cidrs = Field(
         default="", description="networks webhooks may go to although they are private, as CIDRs with commas between"
     )
     attempt_timeout: float = Field(default=10.0, gt=0, description="seconds a receiver has to answer")

@@ -2,12 +2,11 @@
 
 from executor.app import build
 from executor.settings import Settings
-from rota_common.runtime.serving import serve
+from rota_common.runtime.serving import run
 
 
 def main() -> None:
-    settings = Settings()
-    serve(build(settings), settings)
+    run(Settings, build)
 
 
 if __name__ == "__main__":

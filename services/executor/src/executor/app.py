@@ -1,12 +1,15 @@
 """The executor, put together."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from executor.adapters.real import real
+from executor.agents.connectors import Connectors
 from executor.handlers import build_handlers
 from executor.ports import Adapters
 from executor.settings import Settings
 from executor.use_cases import UseCases
+from rota_common.runtime.logs import logger
 from rota_common.runtime.service import Runtime, Service
 from rota_common.runtime.serving import App, plain_app
 from rota_common.spans.export_spans import WAIT_S
@@ -24,6 +27,14 @@ BROADCAST_LIMIT = 10_000
 """Broadcast signals that may wait to be handled."""
 
 
+async def warn_of_unusable(connectors: Connectors) -> None:
+    """In the log, where the default connector lacks its key: else a run would be the first to say so."""
+    used = connectors.default
+    if used is not None and used.problem:
+        reason = f"ROTA_CONNECTOR names {used.id}, which can't be used: {used.problem}"
+        logger(service=NAME).warning("connector unusable", connector=used.id, reason=reason)
+
+
 def build(
     settings: Settings,
     *,
@@ -36,6 +47,7 @@ def build(
     adapters = adapters or real(settings, service, environ=environ)
     use = UseCases.over(adapters, settings, service, environ=environ)
     service.include(build_handlers(use, slots=settings.slots))
+    service.on_start(partial(warn_of_unusable, use.list_models.views.connectors))
     service.every(settings.sweep_interval, use.sweep, name="sweep")
     service.every(REMOVE_EVERY_S, use.remove, name="remove")
     service.every(STRAYS_EVERY_S, use.remove.strays, name="strays")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from pydantic import Field
 
+from rota_common.runtime.settings import Cidrs
 from rota_common.spans.settings import TraceSettings
 from rota_contracts.streams import KEEP_DAYS
 
@@ -19,7 +20,7 @@ class Settings(TraceSettings):
     skills_dir: Path | None = Field(default=None, description="folder of skills, in place of skills in that of agents")
     ceilings_file: Path | None = Field(default=None, description="YAML: what each team's calls of models may take")
     hooks: str = Field(default="", description="the platform's hooks in their order: names, separated by commas")
-    allow_private_targets: str = Field(
+    allow_private_targets: Cidrs = Field(
         default="",
         description="networks that teams' own connectors may be in although they are private, as CIDRs with commas",
     )

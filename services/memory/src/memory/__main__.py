@@ -2,8 +2,7 @@
 
 from memory.app import build
 from memory.settings import Settings
-from rota_common.runtime.serving import serve
+from rota_common.runtime.serving import run
 
 if __name__ == "__main__":
-    settings = Settings()
-    serve(build(settings), settings)
+    run(Settings, build)

@@ -1,13 +1,12 @@
 """`python -m scheduler`."""
 
-from rota_common.runtime.serving import serve
+from rota_common.runtime.serving import run
 from scheduler.app import build
 from scheduler.settings import Settings
 
 
 def main() -> None:
-    settings = Settings()
-    serve(build(settings), settings)
+    run(Settings, build)
 
 
 if __name__ == "__main__":

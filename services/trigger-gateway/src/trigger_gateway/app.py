@@ -1,8 +1,10 @@
 """The composition root of the gateway."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from rota_common.bus.room import MEASURE_EVERY_S
+from rota_common.runtime.logs import logger
 from rota_common.runtime.service import Runtime, Service
 from rota_common.runtime.serving import App, lifespan
 from rota_common.stores import mongo
@@ -28,6 +30,12 @@ RESEAL_S = 3600.0
 FOLLOW_KEYS_S = 5.0
 
 
+async def warn_of_example_key(settings: Settings) -> None:
+    if settings.has_example_key:
+        wanted = "expected a key of your own, got the example's, which everyone knows: `openssl rand -hex 32` makes one"
+        logger(service=NAME).warning("example key", variable="ROTA_ADMIN_KEY", reason=wanted)
+
+
 def build(
     settings: Settings,
     *,
@@ -41,6 +49,7 @@ def build(
     adapters = adapters or real(settings, service, team_secrets=team_secrets)
     use = UseCases.over(adapters, messaging(service), settings, service, outages=mongo.OUTAGES)
     service.include(build_handlers(use))
+    service.on_start(partial(warn_of_example_key, settings))
     programs = AnswerCalls(ask=use.offered.ask, teams=adapters.teams, outages=mongo.OUTAGES)
     answer_programs(service, programs)
     service.every(MEASURE_EVERY_S, use.admit_work.room.measure, name="measure the bus")

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field, SecretStr
 
 from rota_common.input_guard import MAX_MESSAGE_CHARS
-from rota_common.runtime.settings import ServiceSettings
+from rota_common.runtime.settings import Cidrs, ServiceSettings
 from rota_contracts.definitions.definition import DEFINITIONS_PER_TEAM
 from rota_contracts.streams import KEEP_DAYS, MIB
 from trigger_gateway.runs.guard_input import GuardMode
@@ -17,6 +17,10 @@ from trigger_gateway.webhooks.posts import PostLimits
 
 DATABASES = ("gateway", "scheduler", "executor", "delivery", "learner", "memory")
 """Of all services, with the prefix."""
+
+MIN_ADMIN_KEY = 16
+EXAMPLE_KEY = "change-me"
+"""How the key of `.env.example` begins: good for a first look, and known to everyone."""
 
 
 def base_url(text: str) -> str:
@@ -29,6 +33,20 @@ def base_url(text: str) -> str:
     return text.rstrip("/")
 
 
+def strong_key(key: SecretStr | None) -> SecretStr | None:
+    """Raise ValueError, which doesn't quote it, for a key that no client can send in a header or that can be guessed. The
+    example's passes: `has_example_key`."""
+    text = "" if key is None else key.get_secret_value()
+    unusable = [each for each in text if not "!" <= each <= "~"]
+    if unusable or (0 < len(text) < MIN_ADMIN_KEY and not text.startswith(EXAMPLE_KEY)):
+        came = "one with spaces or other characters" if unusable else f"a key of length {len(text)}"
+        raise ValueError(
+            f"expected ROTA_ADMIN_KEY as {MIN_ADMIN_KEY} printable ASCII characters or more, without spaces, "
+            f"got {came}: make one with `openssl rand -hex 32`"
+        )
+    return key
+
+
 class Settings(ServiceSettings):
     """`admin_key` enables the administrator's routes; without it they are closed. Times in seconds.
 
@@ -37,7 +55,7 @@ class Settings(ServiceSettings):
     secret can be stored. `secrets_dir` holds the secrets that the operator gives to teams: `<team>/<NAME>`.
     """
 
-    admin_key: SecretStr | None = None
+    admin_key: Annotated[SecretStr | None, AfterValidator(strong_key)] = None
     secrets_key: SecretStr | None = None
     secrets_key_file: Path | None = None
     secrets_dir: Path | None = None
@@ -46,7 +64,7 @@ class Settings(ServiceSettings):
     )
     sweep_interval: float = 2.0
     heartbeat: float = 15.0
-    trusted_proxies: str = Field(
+    trusted_proxies: Cidrs = Field(
         default="", description="networks whose X-Forwarded-For is trusted, as CIDRs with commas between"
     )
     rate_per_address: int = Field(
@@ -105,6 +123,10 @@ class Settings(ServiceSettings):
     attachment_bytes_per_team: int = Field(default=256 * MIB, ge=0, description="of all these files")
     streams_per_team: int = Field(default=50, ge=0, description="live streams at one replica")
     calls_per_team: int = Field(default=50, ge=0, description="calls of agents at one replica at the same time")
+
+    @property
+    def has_example_key(self) -> bool:
+        return self.admin_key is not None and self.admin_key.get_secret_value().startswith(EXAMPLE_KEY)
 
     @property
     def post_limits(self) -> PostLimits:

@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass
 from time import monotonic
 from types import FrameType
+from typing import TypeVar
 
 import uvicorn
 from starlette.applications import Starlette
@@ -23,10 +24,16 @@ from rota_common.runtime.exposition import measure_loop_lag, metrics_page
 from rota_common.runtime.metrics import BUILD_INFO
 from rota_common.runtime.service import Service
 from rota_common.runtime.settings import ServiceSettings
+from rota_common.runtime.wrong_settings import problems_of
 from rota_contracts.version import VERSION
 
 NOT_STARTED = 3
 """The exit code of a server that could not start, as uvicorn's own command has it."""
+
+WRONG_SETTINGS = 78
+"""The exit code of a service with a setting that it can't use: EX_CONFIG of sysexits.h."""
+
+Settings = TypeVar("Settings", bound=ServiceSettings)
 
 
 @dataclass(frozen=True)
@@ -114,6 +121,30 @@ class _Server(uvicorn.Server):
         if self._ends_at is not None and monotonic() >= self._ends_at and not self.should_exit:
             super().handle_exit(signal.SIGTERM, None)
         return await super().on_tick(counter)
+
+
+def run(
+    settings: type[Settings], build: Callable[[Settings], App], *, drain: Callable[[Settings], float] = lambda _: 0
+) -> None:
+    """The process of a service: its settings, read from the environment, and `serve`. What is wrong with settings is a
+    line of the log for each, and the exit code WRONG_SETTINGS."""
+    logs.configure()
+    try:
+        given = settings()
+        app = build(given)
+    except ValueError as error:
+        problems = problems_of(error, settings)
+        if not problems:
+            raise
+        for problem in problems:
+            logs.logger().error("wrong setting", service=service_of(settings), reason=problem)
+        sys.exit(WRONG_SETTINGS)
+    serve(app, given, drain=drain(given))
+
+
+def service_of(settings: type[ServiceSettings]) -> str:
+    """The name of the service, by the package of its settings."""
+    return settings.__module__.partition(".")[0].replace("_", "-")
 
 
 def serve(app: App, settings: ServiceSettings, *, drain: float = 0) -> None:

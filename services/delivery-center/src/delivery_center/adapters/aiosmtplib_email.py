@@ -30,7 +30,10 @@ ANSWER_LIMIT = 500
 GOODBYE_S = 1.0
 MAIL_SERVER = "mail server"
 NO_STARTTLS = "it offers no STARTTLS"
-EXPECTED = "expected ROTA_SMTP_URL as smtp://[user:password@]host[:port][?tls=starttls|none] or smtps://…"
+EXPECTED = (
+    "expected ROTA_SMTP_URL as smtp://host[:port][?tls=starttls|none] or smtps://…, user:password@ before the host "
+    "where it asks for them, got a value that isn't shown, as it may hold a password"
+)
 
 
 @dataclass(frozen=True)

@@ -132,6 +132,7 @@ class Connectors:
             raise ConnectorFileError(f"{FILE} names {', '.join(unknown)}: expected connectors of {folder}")
         if default and default not in self._all:
             raise ConnectorFileError(f"ROTA_CONNECTOR is {default!r}: expected one of {', '.join(sorted(self._all))}")
+        self.default = self._all.get(default)
         self.routing = read_routing(folder)
         if unknown := sorted({*self.routing.hints.values()} - self._all.keys()):
             raise ConnectorFileError(f"hints in {ROUTING} name {', '.join(unknown)}: expected connectors of {folder}")

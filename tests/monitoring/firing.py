@@ -261,6 +261,38 @@ CASES = [
     Case("a database forgot long ago", {"rota_database_lost_total": f"0x10 1x{MINUTES}"}),
 ]
 
+
+def _backup(
+    *, newest: int | None, failed: int | None = None, namespace: str = "rota", job: str = "backup-29"
+) -> Series:
+    """`newest`: when the last one ended that succeeded; `failed`: when the Job began that failed. In seconds."""
+    of_it, of_job = f'namespace="{namespace}",cronjob="backup"', f'namespace="{namespace}",job_name="{job}"'
+    given = {
+        f"kube_cronjob_created{{{of_it}}}": "1000x1000",
+        f'kube_job_failed{{{of_job},condition="false"}}': "0x1000",
+        f'kube_job_failed{{{of_job},condition="true"}}': f"{0 if failed is None else 1}x1000",
+        f"kube_job_status_start_time{{{of_job}}}": f"{failed or 1000}x1000",
+    }
+    return (
+        given if newest is None else given | {f"kube_cronjob_status_last_successful_time{{{of_it}}}": f"{newest}x1000"}
+    )
+
+
+LATE = 900
+"""A minute, 54000 seconds after the beginning."""
+
+BACKUPS = [
+    Case("backups succeed", _backup(newest=40_000), at=LATE),
+    Case("no backup succeeds any more", _backup(newest=5000), {"RotaBackupOld": 1}, at=LATE),
+    Case("no backup has ever succeeded", _backup(newest=None), {"RotaBackupOld": 1}, at=LATE),
+    Case("the first backup fails", _backup(newest=None, failed=5000), {"RotaBackupFailed": 1}, at=120),
+    Case("the newest backup fails", _backup(newest=20_000, failed=40_000), {"RotaBackupFailed": 1}, at=LATE),
+    Case("a backup failed before one that succeeded", _backup(newest=40_000, failed=20_000), at=LATE),
+    Case("a restore fails", _backup(newest=20_000, failed=40_000, job="restore-now"), at=LATE),
+    Case("the backup of another program fails", _backup(newest=5000, failed=40_000, namespace="shop"), at=LATE),
+    Case("both", _backup(newest=5000, failed=40_000), {"RotaBackupFailed": 1, "RotaBackupOld": 1}, at=LATE),
+]
+
 OBJECTIVES = [
     *_objective("Start", "rota_start_delay_seconds", 'trigger="human"', "60.0", 0.05),
     *_objective("Delivery", "rota_delivery_delay_seconds", 'channel="webhook"', "10.0", 0.01),

@@ -20,11 +20,19 @@ MONITORING = ROOT / "deploy/monitoring"
 RULES = sorted((MONITORING / "prometheus/rules").glob("*.yml"))
 DASHBOARDS = MONITORING / "grafana/dashboards"
 
+OF_KUBE_STATE = {
+    "kube_cronjob_created": ("namespace", "cronjob"),
+    "kube_cronjob_status_last_successful_time": ("namespace", "cronjob"),
+    "kube_job_failed": ("namespace", "job_name", "condition"),
+    "kube_job_status_start_time": ("namespace", "job_name"),
+}
+"""What the rules take of kube-state-metrics: series → labels, as its documentation has them."""
+
 SUFFIXES = {"counter": ("_total",), "histogram": ("_bucket", "_sum", "_count"), "gauge": ("",)}
 OF_A_SCRAPE = {"instance", "job", "le"}
 TEXTS = re.compile(r'"(?:[^"\\]|\\.)*"')
-NAME = re.compile(r"\b(?:rota|process|python)_\w+|\brota:[\w:]+")
-SELECTED = re.compile(r"\b(rota_\w+)\s*\{([^}]*)\}")
+NAME = re.compile(r"\b(?:rota|process|python|kube)_\w+|\brota:[\w:]+")
+SELECTED = re.compile(r"\b((?:rota|kube)_\w+)\s*\{([^}]*)\}")
 GROUPED = re.compile(r"\b(?:by|without|on|ignoring|group_left|group_right)\s*\(([^)]*)\)")
 
 
@@ -73,16 +81,16 @@ def alerts() -> list[dict[str, Any]]:
 
 def unknown_of(expression: str) -> set[str]:
     """The series and labels of an expression that nothing measures or records."""
-    metrics = {series: metric for metric in measured() for series in metric.series}
+    metrics = OF_KUBE_STATE | {series: metric.labels for metric in measured() for series in metric.series}
     recorded = {rule["record"] for rule in rules() if "record" in rule}
     bare = TEXTS.sub('""', expression)
-    names = {name for name in NAME.findall(bare) if name.startswith("rota")}
+    names = {name for name in NAME.findall(bare) if name.startswith(("rota", "kube"))}
     unknown = names - set(metrics) - recorded
     for name, selector in SELECTED.findall(bare):
         asked = {part.split("=")[0].strip(" !~") for part in selector.split(",") if "=" in part}
         if name in metrics:
-            unknown |= {f"{name}{{{label}}}" for label in asked - {*metrics[name].labels, *OF_A_SCRAPE}}
-    of_used = {label for name in names & set(metrics) for label in metrics[name].labels}
+            unknown |= {f"{name}{{{label}}}" for label in asked - {*metrics[name], *OF_A_SCRAPE}}
+    of_used = {label for name in names & set(metrics) for label in metrics[name]}
     grouped = {label.strip() for part in GROUPED.findall(bare) for label in part.split(",") if label.strip()}
     if not names & recorded:
         unknown |= {f"by ({label})" for label in grouped - of_used - OF_A_SCRAPE}

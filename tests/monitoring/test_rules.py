@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.monitoring.firing import CASES, OBJECTIVES, WELL, Case
+from tests.monitoring.firing import BACKUPS, CASES, OBJECTIVES, WELL, Case
 from tests.monitoring.harness import ROOT, RULES, alerts, promtool, rules, unknown_of
 
 FIRING = 'count by (alertname) (ALERTS{alertstate="firing"})'
@@ -28,9 +28,9 @@ def test_every_rule_reads() -> None:
 
 
 def test_every_alert_fires_in_its_case_and_no_other_does(tmp_path: Path) -> None:  # F16
-    fired = {name for case in (*CASES, *OBJECTIVES) for name in case.firing}
+    fired = {name for case in (*CASES, *OBJECTIVES, *BACKUPS) for name in case.firing}
     assert fired == {alert["alert"] for alert in alerts()}
-    for name, every, cases in ("alerts", "2m", CASES), ("slo", "5m", OBJECTIVES):
+    for name, every, cases in ("alerts", "2m", CASES), ("slo", "5m", OBJECTIVES), ("backup", "5m", BACKUPS):
         suite = {
             "rule_files": [str(path) for path in RULES if path.stem == name],
             "evaluation_interval": every,
@@ -44,6 +44,13 @@ def test_every_alert_fires_in_its_case_and_no_other_does(tmp_path: Path) -> None
 def test_rules_name_only_what_is_measured_or_recorded() -> None:
     unknown = {rule.get("alert") or rule["record"]: found for rule in rules() if (found := unknown_of(rule["expr"]))}
     assert not unknown
+
+
+def test_alerts_on_backups_name_what_deploy_calls_it() -> None:
+    backup = yaml.safe_load((ROOT / "deploy/k8s/components/backup/backup.yaml").read_text())
+    overlay = yaml.safe_load((ROOT / "deploy/k8s/overlays/production/kustomization.yaml").read_text())
+    named = {(backup["kind"], backup["metadata"]["name"], overlay["namespace"], backup["spec"]["schedule"])}
+    assert named == {("CronJob", "backup", "rota", "17 */6 * * *")}, "the same is in backup.yml of the rules"
 
 
 def test_every_alert_says_how_bad_what_and_what_to_do() -> None:

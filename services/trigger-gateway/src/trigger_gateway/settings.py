@@ -34,8 +34,8 @@ def base_url(text: str) -> str:
 
 
 def strong_key(key: SecretStr | None) -> SecretStr | None:
-    """Raise ValueError, which doesn't quote it, for a key that no client can send in a header or that can be guessed. The
-    example's passes: `has_example_key`."""
+    """Raise ValueError, which doesn't quote it, for a key that no client can send in a header, or that can be guessed.
+    The example's passes: `has_example_key`."""
     text = "" if key is None else key.get_secret_value()
     unusable = [each for each in text if not "!" <= each <= "~"]
     if unusable or (0 < len(text) < MIN_ADMIN_KEY and not text.startswith(EXAMPLE_KEY)):

@@ -67,7 +67,11 @@ def test_the_phases_are_in_order() -> None:
     ("kind", "opts", "target"),
     [
         ("email", {"to": ["sales-manager@company.com"]}, {"to": ["sales-manager@company.com"]}),
-        ("webhook", {"url": "https://chat.example/webhook/sales-leads"}, {"url": "https://chat.example/webhook/sales-leads"}),
+        (
+            "webhook",
+            {"url": "https://chat.example/webhook/sales-leads"},
+            {"url": "https://chat.example/webhook/sales-leads"},
+        ),
         ("process", {"name": "orders.UpdateStatus"}, {"process": "orders.UpdateStatus"}),
         ("notify", {"channel": "marketing-team"}, {"channel": "marketing-team"}),
     ],

@@ -8,11 +8,11 @@ import pytest
 import pytest_asyncio
 
 from tests.containers.engine import REQUIRED, base_images, missing, not_this_machine, plain_environment
-from tests.containers.figures import KEPT_IN, Figures, note_memory
 from tests.containers.harness import World, a_world, aside
 from tests.containers.project import Project, a_project
+from tests.figures import Figures, note_memory
 
-FIGURES = Figures()
+FIGURES = Figures("compose-test")
 FOLDER = Path(__file__).parent
 TIMEOUT_S = 2400
 
@@ -27,7 +27,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if FIGURES.all:
         FIGURES.keep()
-        terminalreporter.section(f"measured; kept in {KEPT_IN.relative_to(FOLDER.parents[1])}")
+        terminalreporter.section(f"measured; kept in dist/{FIGURES.kept_in.name}")
         for line in FIGURES.lines():
             terminalreporter.write_line(line)
 

@@ -69,7 +69,8 @@ class World:
 
 
 @asynccontextmanager
-async def a_world(project: Project) -> AsyncIterator[World]:
+async def a_world(project: Project, *, mails: bool = True) -> AsyncIterator[World]:
+    """Without `mails` the robots' results go to the receiver alone."""
     async with AsyncExitStack() as ends:
         secret, out = new_secret(), new_secret()
         taking = await ends.enter_async_context(receiver(await aside(host_address), out))
@@ -80,13 +81,14 @@ async def a_world(project: Project) -> AsyncIterator[World]:
             await api.of_team("PUT", f"/secrets/{name}", json={"value": value})
         await api.add_source(SOURCE, "$SECRET.IN_SECRET")
         for kind in TYPES:
-            await api.create_robot(_robot(kind, taking.url))
+            await api.create_robot(robot(kind, taking.url, mails=mails))
         feed_key = await aside(project.add_feed_client, TEAM, CLIENT)
         yield World(project, api, taking, secret, feed_key)
 
 
-def _robot(kind: str, url: str) -> dict[str, Any]:
-    """It sends each result to the receiver and as a mail."""
+def robot(kind: str, url: str, *, mails: bool = True) -> dict[str, Any]:
+    """It sends each result to the receiver, and as a mail."""
+    email = {"email": {"targets": [{"to": [MAIL_TO]}]}} if mails else {}
     return {
         "member_id": kind.replace(".", "-"),
         "robot_config": {
@@ -97,7 +99,7 @@ def _robot(kind: str, url: str) -> dict[str, Any]:
             "delivery": {
                 "preferences": {
                     "webhook": {"targets": [{"url": url, "secret": "$SECRET.OUT_SECRET"}]},
-                    "email": {"targets": [{"to": [MAIL_TO]}]},
+                    **email,
                 },
             },
         },

@@ -38,12 +38,16 @@ class Receiver:
     requests: dict[str, str] = field(default_factory=dict)
     """Execution → the `request_id` that the feed knows it by."""
 
+    at: dict[str, float] = field(default_factory=dict)
+    """Execution → when its first result came, by this process's clock."""
+
     forged: int = 0
     _more: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     async def took(self, execution_id: str, webhook_id: str, request_id: str) -> None:
         async with self._more:
             self.ids[execution_id].append(webhook_id)
+            self.at.setdefault(execution_id, time.monotonic())
             self.requests[execution_id] = request_id
             self._more.notify_all()
 
@@ -109,6 +113,9 @@ class Sender:
     executions: dict[str, str] = field(default_factory=dict)
     """Event → its execution."""
 
+    sent: dict[str, float] = field(default_factory=dict)
+    """Event → when it was posted first, by this process's clock."""
+
     errors: list[str] = field(default_factory=list)
     longest_s: float = 0.0
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
@@ -129,19 +136,25 @@ class Sender:
         await self._run(number)
 
     async def _run(self, number: int | None = None) -> None:
-        async with httpx.AsyncClient(timeout=POST_S, trust_env=False) as client, asyncio.TaskGroup() as group:
-            for sent in count():
-                if self._stop.is_set() or sent == number:
+        async with self._client() as client, asyncio.TaskGroup() as group:
+            began = time.monotonic()
+            for number_sent in count():
+                if self._stop.is_set() or number_sent == number:
                     return
-                group.create_task(
-                    self._until_accepted(client, f"msg_{uuid4().hex}", self.types[sent % len(self.types)])
-                )
-                await asyncio.sleep(1 / self.rate)
+                group.create_task(self._until_accepted(client, number_sent))
+                await asyncio.sleep(max(0.0, began + (number_sent + 1) / self.rate - time.monotonic()))
 
-    async def _until_accepted(self, client: httpx.AsyncClient, message_id: str, kind: str) -> None:
+    def _client(self) -> httpx.AsyncClient:
+        return httpx.AsyncClient(timeout=POST_S, trust_env=False)
+
+    async def _until_accepted(self, client: httpx.AsyncClient, number: int) -> str:
+        """A new event, of the type whose turn it is; returns its id."""
+        message_id, kind = f"msg_{uuid4().hex}", self.types[number % len(self.types)]
         body = json.dumps({"type": kind, "data": {"name": "John Smith", "company": "BigCorp", "id": message_id}})
+        self.sent[message_id] = time.monotonic()
         while not await self._accepted(client, message_id, body) and self.retries:
             await asyncio.sleep(AGAIN_S)
+        return message_id
 
     async def _accepted(self, client: httpx.AsyncClient, message_id: str, body: str) -> bool:
         at, began = datetime.now(UTC), time.monotonic()
@@ -160,6 +173,8 @@ class Sender:
             self.errors.append(f"{answer.status_code}: {answer.text[:200]}")
             return False
         self.longest_s = max(self.longest_s, time.monotonic() - began)
-        (woken,) = answer.json()["triggers"]
-        self.executions[message_id] = woken["execution_id"]
+        self._note(message_id, [woken["execution_id"] for woken in answer.json()["triggers"]])
         return True
+
+    def _note(self, message_id: str, executions: list[str]) -> None:
+        (self.executions[message_id],) = executions

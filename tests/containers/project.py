@@ -99,8 +99,12 @@ class Project:
     def memory(self) -> dict[str, float]:
         """Service → MiB of its own: without pages of files, which the kernel may drop, and which are charged to the
         container that reads them first."""
+        return {service: own_memory(one.stats(stream=False)) for service, one in self.containers()}
+
+    def containers(self) -> list[tuple[str, Any]]:
+        """Service and container, of those that run."""
         engine = DockerClient().client
-        return {str(one.Service): _own_memory(engine.containers.get(one.ID)) for one in self._compose.get_containers()}
+        return [(str(one.Service), engine.containers.get(one.ID)) for one in self._compose.get_containers()]
 
     def add_feed_client(self, team: str, name: str) -> Path:
         """The file with its key."""
@@ -113,10 +117,14 @@ class Project:
     def add_gateways(self, ports: Mapping[str, int]) -> None:
         """Go on with the two gateways of `deploy/compose/two-gateways.yml`, each at its port; without their proxy."""
         published = {name: {"ports": [f"127.0.0.1:{port}:8080"]} for name, port in ports.items()}
-        (self.folder / "ports.json").write_text(json.dumps({"services": published}))
-        with (self.folder / ".env").open("a") as env:
-            env.write("COMPOSE_FILE=docker-compose.yml:deploy/compose/two-gateways.yml:ports.json\n")
+        self.override(published, "deploy/compose/two-gateways.yml")
         self.compose("up", "--wait", *ports)
+
+    def override(self, services: Mapping[str, Any], *files: str) -> None:
+        """Go on with these files and what is set here beside `docker-compose.yml`."""
+        (self.folder / "override.json").write_text(json.dumps({"services": services}))
+        with (self.folder / ".env").open("a") as env:
+            env.write(f"COMPOSE_FILE={':'.join(('docker-compose.yml', *files, 'override.json'))}\n")
 
     def down(self) -> None:
         """Remove the containers; what they keep stays."""
@@ -141,8 +149,9 @@ class Project:
         (self.folder / ".env").write_text(f"{text}\nCOMPOSE_PROJECT_NAME=rota-test-{uuid4().hex[:8]}\n")
 
 
-def _own_memory(container: Any) -> float:
-    kinds = container.stats(stream=False)["memory_stats"]["stats"]
+def own_memory(stats: Any) -> float:
+    """MiB, of the engine's figures of a container."""
+    kinds = stats["memory_stats"]["stats"]
     return float(kinds["rss"] if "rss" in kinds else kinds["anon"]) / MIB  # of control groups 1, and of 2
 
 

@@ -6,10 +6,10 @@ In this order on one Rota: it starts, works, is killed part by part, restarted p
 import pytest
 
 from rota_contracts.catalog import SERVICES
-from tests.containers.figures import Figures, note_memory
 from tests.containers.harness import MAIL_TO, RUNS, World, aside
 from tests.containers.outside import Sender
 from tests.containers.project import LONG_RUNNING, Project
+from tests.figures import Figures, note_memory
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

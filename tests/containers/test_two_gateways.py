@@ -15,8 +15,8 @@ import pytest_asyncio
 from rota_common.runtime.embedded_servers import free_port
 from rota_common.testing.patience import PATIENCE_S
 from tests.containers.engine import REQUIRED, ROOT
-from tests.containers.figures import Figures
 from tests.containers.harness import RUNS, World, aside
+from tests.figures import Figures
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -1,9 +1,10 @@
 """An upgrade from the last release to this tree and a rollback, under load: nothing is lost, doubled or unreadable."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -14,7 +15,9 @@ from rota_common.nats_admin.compare_topology import differences
 from rota_common.runtime.embedded_servers import isolated_nats_server, mongod
 from rota_common.testing.team_secrets import secrets_folder
 from rota_contracts.catalog import SERVICES
+from rota_contracts.version import VERSION
 from tests.chaos.qdrant_server import qdrant_server
+from tests.figures import Figures
 from tests.upgrade.fleet import READERS_FIRST, Fleet
 from tests.upgrade.load import EVERY_S, SOURCE, TEAM, WATCH, Load, robots
 from tests.upgrade.releases import Release, releases
@@ -60,7 +63,7 @@ async def fleet(last: Release, tmp_path: Path) -> AsyncIterator[Fleet]:
         await asyncio.gather(*(server.stop() for server in servers))
 
 
-async def test_an_upgrade_and_a_rollback_under_load_lose_nothing(fleet: Fleet) -> None:  # F7
+async def test_an_upgrade_and_a_rollback_under_load_lose_nothing(fleet: Fleet, last: Release) -> None:  # F7
     began = monotonic()
     await fleet.apply_topology("old")
     await fleet.start(SERVICES, "old")
@@ -70,8 +73,7 @@ async def test_an_upgrade_and_a_rollback_under_load_lose_nothing(fleet: Fleet) -
         await fleet.create(("/v1/teams", {"team_id": TEAM}), (f"/v1/teams/{TEAM}/sources", source), *made)
         load = Load(fleet, IN_SECRET, hooks)
         sending = group.create_task(load.run())
-        await upgrade(fleet)
-        await roll_back(fleet)
+        took = [await timed(upgrade(fleet)), await timed(roll_back(fleet))]
         load.end()
         await sending
         missing = await load.all_delivered()
@@ -79,11 +81,9 @@ async def test_an_upgrade_and_a_rollback_under_load_lose_nothing(fleet: Fleet) -
         due = (monotonic() - load.began) / EVERY_S
         dead, errors = await load.dead_letters(), await fleet.all_errors()
     doubled = {run: ids for run, ids in load.delivered.items() if len(ids) > 1}
-    print(
-        f"\n{len(load.accepted)} webhooks accepted, {clocked} runs of the clock, {load.called} calls of an agent; "
-        f"{len(hooks.received)} results received in {monotonic() - began:.0f} s; "
-        f"sent again: {dict(load.sent_again) or 'none'}"
-    )
+    seconds = {"upgrade, s": took[0], "rollback, s": took[1], "all, s": monotonic() - began}
+    counts = {"runs of the clock": clocked, "lost": len(missing), "doubled": len(doubled), "unreadable": len(errors)}
+    note(load, {"from": last.version, "to": VERSION, **seconds, **counts})
     assert not load.failed
     assert not missing
     assert not doubled
@@ -92,6 +92,23 @@ async def test_an_upgrade_and_a_rollback_under_load_lose_nothing(fleet: Fleet) -
     assert clocked == pytest.approx(due, abs=3), "each due instant is one run"
     assert not dead
     assert not errors
+
+
+def note(load: Load, found: dict[str, object]) -> None:
+    figures, sent_again = Figures("upgrade-test"), sum(load.sent_again.values())
+    counts = {"webhooks accepted": len(load.accepted), "calls of an agent": load.called, "sent again": sent_again}
+    results = {"results received": len(load.hooks.received), "failed": len(load.failed)}
+    for name, value in {**found, **counts, **results}.items():
+        figures.note(name, value)
+    figures.keep()
+    print("", *figures.lines(), sep="\n")
+
+
+async def timed(work: Coroutine[Any, Any, None]) -> float:
+    """The seconds that it takes."""
+    began = monotonic()
+    await work
+    return monotonic() - began
 
 
 async def upgrade(fleet: Fleet) -> None:

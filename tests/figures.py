@@ -1,23 +1,24 @@
-"""The figures of a run of the suite: printed at its end, and kept in `dist/compose-test.json`."""
+"""The figures of a suite's run: printed at its end, and kept in `dist/`."""
 
 import json
 from pathlib import Path
 
 from rota_contracts.catalog import SERVICES
 
-KEPT_IN = Path(__file__).parents[2] / "dist" / "compose-test.json"
+DIST = Path(__file__).parents[1] / "dist"
 
 
 class Figures:
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self.kept_in = DIST / f"{name}.json"
         self.all: dict[str, object] = {}
 
     def note(self, name: str, value: object) -> None:
         self.all[name] = _rounded(value)
 
     def keep(self) -> None:
-        KEPT_IN.parent.mkdir(exist_ok=True)
-        KEPT_IN.write_text(json.dumps(self.all, indent=2) + "\n")
+        self.kept_in.parent.mkdir(exist_ok=True)
+        self.kept_in.write_text(json.dumps(self.all, indent=2) + "\n")
 
     def lines(self) -> list[str]:
         return [f"{name}: {_shown(value)}" for name, value in self.all.items()]

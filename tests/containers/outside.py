@@ -26,6 +26,9 @@ DELIVERED_S = 180.0
 """Longer than the ack wait and the leases that the work of a killed container waits for."""
 
 AGAIN_S = 0.2
+ACCEPTED = (202, 200)
+"""The second is the answer to an event that is posted again because its first answer was lost."""
+
 POST_S = 15.0
 
 
@@ -169,7 +172,7 @@ class Sender:
         except httpx.HTTPError as error:
             self.errors.append(repr(error))
             return False
-        if answer.status_code != 202:
+        if answer.status_code not in ACCEPTED:
             self.errors.append(f"{answer.status_code}: {answer.text[:200]}")
             return False
         self.longest_s = max(self.longest_s, time.monotonic() - began)

@@ -1,4 +1,5 @@
-# Everything a newcomer needs is `make`, `make demo` and `make test`. Only `make compose-test` needs a container engine.
+# Everything a newcomer needs is `make`, `make demo` and `make test`. Only `make compose-test`, `make images` and
+# `make operations-figures` need a container engine.
 SHELL := bash
 PYTHON ?= python3
 # The tests on servers wait half of their time: two workers a core.
@@ -31,11 +32,11 @@ compile = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --
 # The tests start hundreds of processes; without bytecode each compiles all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup release images upgrade-test demo check test soak compose-test unit-runs unit-services unit-ports unit-others lint format schemas bench bench-peers flood chaos simulate-year lock
+.PHONY: help setup release images upgrade-test demo check test soak compose-test unit-runs unit-services unit-ports unit-others lint format schemas bench bench-peers operations-figures flood chaos simulate-year lock
 .DEFAULT_GOAL := help
 
 help: ## list these targets
-	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
 
 setup: $(STAMP) ## make .venv with everything in it (PYTHON=python3.11 chooses the interpreter)
 
@@ -110,6 +111,9 @@ $(PEERS)/.stamp: requirements/peers.txt bench/peers/package-lock.json | setup
 	@cp bench/peers/package.json bench/peers/package-lock.json $(PEERS)/
 	@cd $(PEERS) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
+
+operations-figures: setup ## measure the system of docker-compose.yml for docs/operations-figures.md; half an hour (ARGS="--quick")
+	$(BIN)/python -m bench.operations $(ARGS)
 
 flood: setup ## flood one team with webhooks, see that another's clocks stay on time (SECONDS=20 SEED=1)
 	$(BIN)/python -m bench.flood $(SECONDS:%=--seconds=%) $(SEED:%=--seed=%)

@@ -15,7 +15,7 @@ from tests.containers.project import Project
 
 MONGO_VERSION = "print(db.version())"
 QDRANT_ROOT = "exec 3<>/dev/tcp/127.0.0.1/6333 && printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3 && cat <&3"
-STAND_IN = "a stand-in with Qdrant's interface"
+STAND_IN = "a stand-in with Qdrant's interface, whose figures are its own"
 
 
 def machine() -> dict[str, Any]:

@@ -49,7 +49,7 @@ def render(kept: dict[str, Any]) -> str:
 
 def _missing(kept: dict[str, Any], name: str) -> str:
     reason = " ".join(kept["missing"].get(name, "it was left out").split())
-    return f"**Not measured**: `{name}`. {reason}"
+    return f"**Not measured**: `{name}` ({reason})"
 
 
 def _durations(parts: dict[str, Any]) -> str:

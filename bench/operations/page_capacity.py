@@ -86,7 +86,8 @@ def _memory(robots: dict[str, Any]) -> str:
         f"Memory and storage are those of {number(robots['robots'])} robots with a clock that is not due, created in "
         f"{number(robots['create_s'])} s, each with a definition of {size(robots['definition_bytes'])}; for each "
         f"robot the memory grew most in: {most or 'none'}. A team has 500 robots at most by default "
-        "(`ROTA_ROBOTS_PER_TEAM`): more are several teams, or a higher limit."
+        "(`ROTA_ROBOTS_PER_TEAM`): more are several teams, or a higher limit. For more robots than were measured, the "
+        "table extrapolates."
     )
 
 
@@ -105,7 +106,7 @@ def _slots() -> str:
     rate = rate_of_slots(SLOTS, MODEL_S)
     profile, runs = PROFILES[0]
     return (
-        "**With a model** that takes its time, slots are the limit long before the processor: rate ≤ slots ÷ seconds "
+        "**With a model** that takes its time, slots are the limit before the processor: rate ≤ slots ÷ seconds "
         "of a run. Slots are `ROTA_POOL` (10 by default), and at most `ROTA_CAPACITY` (100) for each executor. With "
         f"{SLOTS} slots and runs of {MODEL_S:g} s that is {SLOTS} ÷ {MODEL_S:g} = {number(rate)} runs a second, and "
         f"by the formula above {number(robots_carried(rate, runs))} robots with {profile}. The lower of the two "

@@ -17,8 +17,8 @@ from tests.containers.harness import World
 from tests.containers.project import LONG_RUNNING
 
 TEN = 10.0
-START_S, UPGRADE_S = 150.0, 200.0
-DRAIN_S, SCALE_S, KILL_S, CREATE_A_SECOND = 15.0, 45.0, 9.0, 20.0
+START_S, UPGRADE_S = 120.0, 180.0
+DRAIN_S, SCALE_S, KILL_S, SIZES_S, CREATE_A_SECOND = 15.0, 45.0, 9.0, 40.0, 20.0
 """What each takes beside the measuring itself, for the estimate."""
 
 
@@ -127,7 +127,7 @@ IN_CONTAINERS = (
         lambda times: len(LONG_RUNNING) * (KILL_S + times.results / RATE),
         _recovery,
     ),
-    Part("robots", "many robots", lambda times: 2 * times.settle + times.robots / CREATE_A_SECOND, _robots),
+    Part("robots", "many robots", lambda times: 2 * times.settle + SIZES_S + times.robots / CREATE_A_SECOND, _robots),
 )
 UPGRADE = "upgrade"
 """The part that starts servers of its own, after the containers are gone."""

@@ -127,7 +127,7 @@ def test_every_part_that_is_measured_is_on_the_page() -> None:
 def test_a_part_that_is_missing_leaves_the_others_and_says_why(name: str) -> None:
     parts = {each: {**ORIGIN, **part} for each, part in PARTS.items() if each != name}
     page = render(kept(parts=parts, missing={name: "TimeoutError: expected\nresults"}))
-    assert f"**Not measured**: `{name}`. TimeoutError: expected results" in page
+    assert f"**Not measured**: `{name}` (TimeoutError: expected results)" in page
     assert all(f"## {title}" in page for title, *_ in SECTIONS)
 
 

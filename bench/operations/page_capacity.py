@@ -29,10 +29,11 @@ def replicas(parts: dict[str, Any]) -> str:
     ]
     note = (
         f"The {part['service']} takes most of the processor, so here it alone is limited: `docker update --cpus "
-        f"{part['limit']}` for each replica, a third of what it used at the highest rate. `docker compose up --scale "
-        f"{part['service']}=2` starts the second; nothing else is set. **Two do {part['ratio']:.2f} times the work of "
-        "one.** A second scheduler stands by and adds no rate ([operations](operations.md#more-replicas)); two "
-        "gateways stand behind a proxy ([compose](operations.md#compose))."
+        f"{part['limit']}` for each replica, a third of what it used at the highest rate and 0.1 at least. `docker "
+        f"compose up --scale {part['service']}=2` starts the second; nothing else is set. **Two do "
+        f"{part['ratio']:.2f} times the work of one.** A second scheduler stands by and adds no rate "
+        "([operations](operations.md#more-replicas)); two gateways stand behind a proxy "
+        "([compose](operations.md#compose))."
     )
     head = [f"replicas of the {part['service']}", "rate", "its processor, of a core", "runs failed"]
     return f"{note}\n\n{table(head, rows)}"
@@ -86,8 +87,8 @@ def _memory(robots: dict[str, Any]) -> str:
         f"Memory and storage are those of {number(robots['robots'])} robots with a clock that is not due, created in "
         f"{number(robots['create_s'])} s, each with a definition of {size(robots['definition_bytes'])}; for each "
         f"robot the memory grew most in: {most or 'none'}. A team has 500 robots at most by default "
-        "(`ROTA_ROBOTS_PER_TEAM`): more are several teams, or a higher limit. For more robots than were measured, the "
-        "table extrapolates."
+        "(`ROTA_ROBOTS_PER_TEAM`): more are several teams, or a higher limit. For more robots than were measured, "
+        "the table extrapolates."
     )
 
 
@@ -106,8 +107,8 @@ def _slots() -> str:
     rate = rate_of_slots(SLOTS, MODEL_S)
     profile, runs = PROFILES[0]
     return (
-        "**With a model** that takes its time, slots are the limit before the processor: rate ≤ slots ÷ seconds "
-        "of a run. Slots are `ROTA_POOL` (10 by default), and at most `ROTA_CAPACITY` (100) for each executor. With "
+        "**With a model** that takes its time, slots are the limit before the processor: rate ≤ slots ÷ seconds of a "
+        "run. Slots are `ROTA_POOL` (10 by default), and at most `ROTA_CAPACITY` (100) for each executor. With "
         f"{SLOTS} slots and runs of {MODEL_S:g} s that is {SLOTS} ÷ {MODEL_S:g} = {number(rate)} runs a second, and "
         f"by the formula above {number(robots_carried(rate, runs))} robots with {profile}. The lower of the two "
         "numbers of robots counts."

@@ -5,8 +5,7 @@ import binascii
 import hashlib
 import hmac
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from nacl.signing import SigningKey
 
 from rota_common.errors import Permanent
 
@@ -37,7 +36,7 @@ def _sign(secret: str, content: bytes) -> str:
         digest = hmac.new(_key(secret.removeprefix(SYMMETRIC)), content, hashlib.sha256).digest()
         return f"v1,{base64.b64encode(digest).decode()}"
     if secret.startswith(ASYMMETRIC):
-        return f"v1a,{base64.b64encode(_ed25519(_key(secret.removeprefix(ASYMMETRIC))).sign(content)).decode()}"
+        return f"v1a,{base64.b64encode(_ed25519(_key(secret.removeprefix(ASYMMETRIC))).sign(content).signature).decode()}"
     raise ValueError("neither kind of secret")
 
 
@@ -48,10 +47,10 @@ def _key(text: str) -> bytes:
     return key
 
 
-def _ed25519(key: bytes) -> Ed25519PrivateKey:
+def _ed25519(key: bytes) -> SigningKey:
     """The private key alone, or with its public key behind it, as most tools write it."""
     seed, public = key[:SEED_BYTES], key[SEED_BYTES:]
-    private = Ed25519PrivateKey.from_private_bytes(seed)
-    if public and public != private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw):
+    private = SigningKey(seed)
+    if public and public != bytes(private.verify_key):
         raise ValueError("the public key belongs to another private key")
     return private

@@ -129,3 +129,35 @@ async def test_the_name_is_the_folders_unless_another_running_rota_has_it(runnin
 async def test_a_context_of_a_rota_elsewhere_is_never_replaced(running: set[str]) -> None:
     context.save(Context("https://rota.example"), "data")
     assert await free_name("", Path("data")) == "data-2"
+
+
+def test_the_error_about_a_missing_key_says_whose_it_is_and_starts_no_rota_where_one_is_named() -> None:
+    elsewhere = Context("https://rota.example", "main", "key")
+    for name, says in (("admin_key", "administrator's key: ROTA_ADMIN_KEY"), ("nats_config", "ROTA_NATS_CONFIG")):
+        with pytest.raises(CliError, match=says) as caught:
+            elsewhere.need(name)
+        assert "rota up" not in caught.value.hint
+        assert "a admin" not in caught.value.what
+    with pytest.raises(CliError) as caught:
+        elsewhere.need("admin_key")
+    assert "compose: in `.env`" in caught.value.hint
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_refused_key_is_named_by_where_it_is_from_and_rota_up_only_for_its_own_context(
+    command: Command, monkeypatch: pytest.MonkeyPatch, own: bool
+) -> None:
+    def refuse(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(401, json={"error": {"code": "unauthorized", "message": "unknown key"}})
+
+    monkeypatch.setattr("rota.running.Api", partial(Api, transport=httpx.MockTransport(refuse)))
+    context.save(Context(HERE.url, "main", "key", "admin", mongo_url="mongodb://x" if own else ""), "a")
+    context_files.use("a")
+    for words, field in ((("keys",), "api_key"), (("dead", "list"), "admin_key")):
+        err = command(*words)[2]
+        assert (f"{field} in {context_files.context_file('a')}" in err, "rota up" in err) == (True, own), err
+    monkeypatch.setenv("ROTA_API_KEY", "other")
+    assert "the key is from ROTA_API_KEY: correct it" in command("keys")[2]
+    monkeypatch.setenv("ROTA_API_KEY", "sch\u00fcssel")
+    code, _, err = command("keys")
+    assert (code, "at place 4" in err, "from ROTA_API_KEY" in err, "ssel" in err) == (1, True, True, False)

@@ -31,7 +31,7 @@ def test_it_ends_with_1_if_something_is_to_be_done_first(running: Gateway, comma
     for version, problems in ((VERSION, {}), ("0.9.0", {}), (VERSION, {"mongo": "ConnectionError"})):
         report = {"service": "trigger-gateway", "ready": not problems, "version": version, "problems": problems}
         running.responses["/health/ready"] = report
-        code, out, _ = command("upgrade", "--check", "--json")
+        code, out, _ = command("upgrade", "--check", "--partial", "--json")
         found = {one["part"]: one for one in map(json.loads, out.splitlines())}
         ends[version, bool(problems)] = (code, found["trigger-gateway"]["level"])
         assert (found["nats"]["level"], found["mongodb"]["mend"]) == ("note", "set ROTA_MONGO_URL")
@@ -53,6 +53,22 @@ def test_the_version_of_each_named_service_counts(running: Gateway, command: Com
     ends = {}
     for answer in ({"service": "executor", "version": VERSION}, {"service": "executor", "version": "0.9.0"}, {"a": 1}):
         running.responses["/health/live"] = answer
-        code, out, _ = command("upgrade", "--check", "--json", "--service", "http://executor:8080")
+        code, out, _ = command("upgrade", "--check", "--partial", "--json", "--service", "http://executor:8080")
         ends[json.dumps(answer)] = (code, json.loads(out.splitlines()[1])["part"])
     assert [*ends.values()] == [(0, "executor"), (1, "executor"), (1, "http://executor:8080")]
+
+
+def test_what_is_not_checked_is_named_and_ends_with_1_but_for_partial(running: Gateway, command: Command) -> None:
+    report = {"service": "trigger-gateway", "ready": True, "version": VERSION, "problems": {}}
+    running.responses |= {"/health/ready": report, "/health/live": {"service": "executor", "version": VERSION}}
+    code, out, _ = command("upgrade", "--check")
+    said = out.splitlines()[-1]
+    assert (code, said.partition(": set")[0]) == (1, "Not fully checked: 6 services, nats, mongodb")
+    assert all(each in said for each in ("--service", "ROTA_NATS_URL", "ROTA_MONGO_URL", "--partial"))
+    assert "Ready" not in out
+    code, out, _ = command("upgrade", "--check", "--partial", "--service", "http://executor:8080")
+    assert (code, "5 services" in out, out.splitlines()[-1]) == (
+        0,
+        True,
+        f"Ready for {VERSION}, as far as it was checked.",
+    )

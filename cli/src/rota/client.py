@@ -9,7 +9,7 @@ from urllib.parse import quote
 import httpx
 from httpx_sse import SSEError, aconnect_sse
 
-from rota.api_error import refused
+from rota.api_error import expected_key, refused
 from rota.connection_errors import connection_hint, connection_problem, is_loopback
 from rota.errors import CliError
 
@@ -27,7 +27,7 @@ class Api:
     def __init__(self, url: str, team: str, *, key: str, transport: httpx.AsyncBaseTransport | None = None) -> None:
         self.url = url
         self._team = f"/v1/teams/{team}"
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        headers = {"Authorization": f"Bearer {expected_key(key)}"} if key else {}
         # A proxy from the environment is not for loopback.
         self._http = httpx.AsyncClient(
             base_url=url, headers=headers, timeout=TIMEOUT_S, transport=transport, trust_env=not is_loopback(url)

@@ -19,18 +19,37 @@ VARIABLES = {
     "nats_url": "ROTA_NATS_URL",
     "mongo_url": "ROTA_MONGO_URL",
     "nats_config": "ROTA_NATS_CONFIG",
+    "nats_nkey_file": "ROTA_NATS_NKEY_FILE",
     "nats_ca_file": "ROTA_NATS_CA_FILE",
 }
 
-SERVERS = ("nats_url", "mongo_url", "nats_config", "nats_ca_file")
+SERVERS = ("nats_url", "mongo_url", "nats_config", "nats_nkey_file", "nats_ca_file")
 """Those of a file are of no use for a Rota at another address."""
+
+
+NEEDED = {
+    "admin_key": (
+        "the administrator's key: ",
+        "set ROTA_ADMIN_KEY to the key that the gateway has in its ROTA_ADMIN_KEY (compose: in `.env`)",
+    ),
+    "api_key": ("a key of the team: ", "set ROTA_API_KEY to a key of the team ROTA_TEAM"),
+    "nats_url": (
+        "the address of NATS: ",
+        "set ROTA_NATS_URL and ROTA_NATS_CONFIG, the folder of `rota nats-config`",
+    ),
+    "nats_config": (
+        "NATS's configuration: ",
+        "set ROTA_NATS_CONFIG, or --config, to the folder of `rota nats-config`: a single key doesn't do",
+    ),
+}
+"""What a missing field is, and what to do about it."""
 
 
 @dataclass(frozen=True)
 class Context:
-    """An empty field is not set. The two servers, `nats_config`, the folder with the keys of NATS, and `nats_ca_file`,
-    the authority of its certificate, are only for `rota doctor` and `rota feed-clients`. So are `model` and `smtp_url`,
-    without its password, of the `rota up` that wrote the file."""
+    """An empty field is not set. The two servers, `nats_config`, the folder with the keys of NATS, `nats_nkey_file`, one
+    key of it, and `nats_ca_file`, the authority of its certificate, are only for `rota doctor`, `rota upgrade` and
+    `rota feed-clients`. So are `model` and `smtp_url`, without its password, of the `rota up` that wrote the file."""
 
     url: str = ""
     team: str = ""
@@ -39,6 +58,7 @@ class Context:
     nats_url: str = ""
     mongo_url: str = ""
     nats_config: str = ""
+    nats_nkey_file: str = ""
     nats_ca_file: str = ""
     model: str = ""
     smtp_url: str = ""
@@ -47,11 +67,13 @@ class Context:
         """Itself; CliError if one of these fields is empty."""
         for name in names:
             if not getattr(self, name):
-                hint = "start Rota here with `rota up`, or set the variable for a Rota elsewhere"
+                what, hint = NEEDED.get(name, ("", f"set {VARIABLES[name]}"))
+                if not self.url:
+                    hint = f"start Rota here with `rota up`, or for a Rota elsewhere {hint}"
                 if known := ", ".join(context_files.names()):
                     hint += f"; `rota context use NAME` chooses a context: {known}"
                 file = context_files.context_file(selected())
-                raise CliError(f"expected {VARIABLES[name]}, or a {name} in {file}: neither is set", hint=hint)
+                raise CliError(f"expected {what}{VARIABLES[name]}, or {name} in {file}: neither is set", hint=hint)
         return self
 
 
@@ -85,6 +107,18 @@ def load(environ: Mapping[str, str] = os.environ) -> Context:
         from_file = {name: value for name, value in from_file.items() if name not in SERVERS}
     values = {name: environ.get(variable) or from_file.get(name, "") for name, variable in VARIABLES.items()}
     return Context(**values)
+
+
+def own_rota(given: Context) -> Context | None:
+    """The context that a `rota up` of this machine wrote, if it is the one that commands act on."""
+    own = saved(selected())
+    return own if own.mongo_url and same_address(own.url, given.url) else None
+
+
+def origin(field: str, environ: Mapping[str, str] = os.environ) -> str:
+    """Where a field that is set comes from: its variable, or the context's file."""
+    variable = VARIABLES[field]
+    return variable if environ.get(variable) else f"{field} in {context_files.context_file(selected())}"
 
 
 def same_address(url: str, other: str) -> bool:

@@ -5,15 +5,16 @@ import platform
 import stat
 import sys
 from collections.abc import Awaitable, Mapping
+from importlib.util import find_spec
 from urllib.parse import urlsplit
 
 import httpx
 
 from rota.client import Api, Json
 from rota.connection_errors import connection_hint, connection_problem
-from rota.context import Context, selected
+from rota.context import Context, own_rota, selected
 from rota.context_files import context_file
-from rota.doctor_elsewhere import check_services, from_report, is_elsewhere, own_rota
+from rota.doctor_elsewhere import check_services, from_report, is_elsewhere, unasked
 from rota.errors import CliError
 from rota.extras import server_extra
 from rota.findings import TIMEOUT_S, Finding, Level
@@ -36,7 +37,8 @@ async def run_checks(given: Context, environ: Mapping[str, str]) -> list[Finding
     qdrant, smtp = await _guarded("qdrant", _qdrant(environ)), await _guarded("smtp", _smtp(_mail(running, environ)))
     if is_elsewhere(given, answered=report is not None):
         services = [] if report is None else await _guarded("services", check_services(given))
-        return [*head, *from_report(report or {}), *services, *servers, *qdrant, *smtp]
+        found = [*head, *from_report(report or {}), *services, *servers]
+        return [*found, *unasked(found, answered=report is not None, extra=_has_extra()), *qdrant, *smtp]
     model = _running_model(running) if running and running.model else _model(environ)
     inside = [*servers, *(qdrant or [QDRANT_INSIDE]), model, *(smtp or [NO_SMTP])]
     return [_python(), *_programs(given), *head, *inside]
@@ -53,6 +55,10 @@ async def _guarded(part: str, check: Awaitable[list[Finding]]) -> list[Finding]:
 def _python() -> Finding:
     # An older one can't even install Rota.
     return Finding("python", Level.OK, f"{platform.python_version()}, {sys.executable}")
+
+
+def _has_extra() -> bool:
+    return find_spec("nats") is not None
 
 
 def _programs(given: Context) -> list[Finding]:

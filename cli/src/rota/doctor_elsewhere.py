@@ -1,12 +1,14 @@
 """The checks of `rota doctor` on a Rota that isn't one of this machine's `rota up`: what its API says of it."""
 
-from rota import context
+from collections.abc import Sequence
+
 from rota.api_error import ApiError
 from rota.client import Api, Json
 from rota.connection_errors import is_loopback
-from rota.context import Context
+from rota.context import Context, own_rota
 from rota.errors import CliError
 from rota.findings import Finding, Level
+from rota_contracts.catalog import SERVICES
 
 QUESTIONS = (
     ("scheduler", "/plans", {"limit": 1}),
@@ -25,12 +27,6 @@ def is_elsewhere(given: Context, *, answered: bool) -> bool:
     if not is_loopback(given.url):
         return True
     return answered and own_rota(given) is None
-
-
-def own_rota(given: Context) -> Context | None:
-    """The context that a `rota up` of this machine wrote, if it is the one that commands act on."""
-    own = context.saved(context.selected())
-    return own if own.mongo_url and context.same_address(own.url, given.url) else None
 
 
 def from_report(report: Json) -> list[Finding]:
@@ -59,3 +55,22 @@ async def check_services(given: Context) -> list[Finding]:
             else:
                 found.append(Finding(service, Level.OK, "answers"))
     return found
+
+
+def unasked(found: Sequence[Finding], *, answered: bool, extra: bool) -> list[Finding]:
+    """A note for each part that no check has asked, and what to set. `answered`: the gateway does; `extra`: NATS and
+    MongoDB can be asked."""
+    seen, asked_by_api = {one.part for one in found}, [service for service, _, _ in QUESTIONS]
+    notes = []
+    for part in (*SERVICES[1:], "nats", "mongodb"):
+        variable = "ROTA_MONGO_URL" if part == "mongodb" else "ROTA_NATS_URL"
+        mend = f"set {variable}" if extra else f"set {variable}, and install 'rota[server]'"
+        if part in asked_by_api:
+            mend = (
+                "set ROTA_TEAM and ROTA_API_KEY to a key of that team"
+                if answered
+                else "set ROTA_URL to one that answers"
+            )
+        if part not in seen:
+            notes.append(Finding(part, Level.NOTE, f"not asked ({mend})", asked=False))
+    return notes

@@ -20,3 +20,5 @@ class Finding:
     level: Level
     found: str
     mend: str = ""
+    asked: bool = True
+    """False: the part wasn't looked at, and `mend` says what to set."""

@@ -20,5 +20,6 @@ def doctor(json: JsonFlag = False) -> None:
     findings = run(run_checks(context.load(), os.environ))
     missing = show(findings, json=json)
     if not json:
-        say(f"{missing} missing." if missing else "Nothing is missing.")
+        nothing = "Nothing is missing." if all(one.asked for one in findings) else "Nothing that was asked is missing."
+        say(f"{missing} missing." if missing else nothing)
     raise typer.Exit(1 if missing else 0)

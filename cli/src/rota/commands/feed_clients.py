@@ -68,11 +68,7 @@ def listed(
     elif not found:
         say("There are no feed clients yet: rota feed-clients add TEAM NAME")
     else:
-        rows = [
-            (one.team, one.name, _count(one.waiting), _count(one.unacknowledged), "yes" if one.calls else "no")
-            for one in found
-        ]
-        table(("TEAM", "NAME", "WAITING", "UNACKNOWLEDGED", "CALLS"), rows)
+        table(found[0].COLUMNS, [one.row() for one in found])
 
 
 @app.command(epilog="Example: `rota feed-clients remove main crm`")
@@ -117,7 +113,7 @@ def _admin(folder: str, use: Callable[["FeedClients"], Coroutine[Any, Any, T]]) 
         from nats.errors import Error as NatsError
 
         from rota_common.nats_admin.config import Folder
-        from rota_common.nats_admin.feed_client_admin import FeedClients
+        from rota_common.nats_admin.feed_client_admin import FeedClients, failure
 
     given = context.load()
     given.need("nats_url") if folder else given.need("nats_url", "nats_config")
@@ -128,11 +124,7 @@ def _admin(folder: str, use: Callable[["FeedClients"], Coroutine[Any, Any, T]]) 
     try:
         return run(use(FeedClients(Folder(path), given.nats_url, given.nats_ca_file)))
     except (NatsError, OSError, TimeoutError) as error:
-        what = f"the request to NATS at {given.nats_url} failed: {error!r}"
-        raise CliError(what, hint="start it with this configuration, or correct ROTA_NATS_URL") from error
+        what, hint = failure(given.nats_url, path, error)
+        raise CliError(what, hint=hint) from error
     except ValueError as error:
         raise CliError(str(error), hint="`rota feed-clients --help` lists the commands") from error
-
-
-def _count(number: int | None) -> str:
-    return "no consumer" if number is None else str(number)

@@ -13,7 +13,7 @@ from nkeys import NkeysError
 from pymongo.errors import PyMongoError
 
 from rota.connection_errors import connection_problem
-from rota.context import Context
+from rota.context import Context, origin
 from rota.findings import TIMEOUT_S, Finding, Level
 from rota.server.doctor_streams import check_streams
 from rota.urls import without_password
@@ -65,9 +65,9 @@ async def check_nats(given: Context) -> list[Finding]:
 
 async def connect_operator(given: Context) -> Client | Finding:
     """The connection of the operator's user; or why there is none."""
-    url, config = given.nats_url, given.nats_config
-    key = str(Folder(Path(config)).key(OPERATOR)) if config else ""
-    seen: list[Exception] = []
+    url, key, seen = given.nats_url, operator_key(given), list[Exception]()
+    if key and not await asyncio.to_thread(Path(key).exists):
+        return Finding("nats", Level.MISSING, f"expected a key in {key}: there is no such file", _correct_key(given))
 
     async def note(error: Exception) -> None:
         """The default prints a traceback; what `connect` raises says less than the last of these."""
@@ -78,11 +78,26 @@ async def connect_operator(given: Context) -> Client | Finding:
         options = {"connect_timeout": TIMEOUT_S, "allow_reconnect": False, "error_cb": note}
         return await nats.connect(url, **options, **who)
     except (OSError, nats.errors.Error, TimeoutError, ValueError, NkeysError) as error:
-        mend = (
-            "start it, or correct ROTA_NATS_URL, ROTA_NATS_CONFIG (the folder of `rota nats-config`) "
-            "and ROTA_NATS_CA_FILE (with TLS)"
-        )
-        return Finding("nats", Level.MISSING, connection_problem(without_password(url), [error, *seen][-1]), mend)
+        shown, said = without_password(url), [error, *seen]
+        if any("authorization violation" in str(each).lower() for each in said):
+            problem = f"{shown} doesn't know the key in {key}" if key else f"{shown} asks for a key: none was sent"
+            return Finding("nats", Level.MISSING, problem, _correct_key(given))
+        mend = "start it, or correct ROTA_NATS_URL and ROTA_NATS_CA_FILE (with TLS)"
+        return Finding("nats", Level.MISSING, connection_problem(shown, said[-1]), mend)
+
+
+def operator_key(given: Context) -> str:
+    """The file with the operator's seed; empty if neither it nor the folder of the keys is set."""
+    config = given.nats_config
+    return given.nats_nkey_file or (str(Folder(Path(config)).key(OPERATOR)) if config else "")
+
+
+def _correct_key(given: Context) -> str:
+    """What to do about a key that is missing or unknown: which setting names it."""
+    if not (given.nats_nkey_file or given.nats_config):
+        return f"set ROTA_NATS_NKEY_FILE to the operator's key, keys/{OPERATOR}/nats.nk of `rota nats-config`"
+    setting = origin("nats_nkey_file" if given.nats_nkey_file else "nats_config")
+    return f"correct {setting}: it names the key; `rota nats-config` writes the operator's to keys/{OPERATOR}/nats.nk"
 
 
 async def _pulls(jetstream: JetStreamContext, durables: Sequence[Consumer]) -> tuple[bool, int]:

@@ -10,7 +10,7 @@ from pymongo.errors import PyMongoError
 from delivery_center.adapters.stored_forms import STORED_FORMS as OF_DELIVERY
 from executor.adapters.stored_forms import STORED_FORMS as OF_EXECUTOR
 from rota.client import Api
-from rota.context import Context
+from rota.context import Context, own_rota
 from rota.errors import CliError
 from rota.findings import TIMEOUT_S, Finding, Level
 from rota.server.doctor import connect_operator
@@ -19,6 +19,7 @@ from rota_common.nats_admin.compare_topology import consumer_differences, differ
 from rota_common.stores.mongo import Mongo
 from rota_common.stores.stored_forms import StoredForm, unreadable_documents
 from rota_common.topology import find_stream
+from rota_contracts.catalog import SERVICES
 from rota_contracts.streams import BUCKETS, STREAMS
 from rota_contracts.version import FIRST_REPORTED, VERSION, beside
 from scheduler.adapters.stored_forms import STORED_FORMS as OF_SCHEDULER
@@ -37,6 +38,7 @@ APPLY = "before the services: python -m rota_common.topology of this version, on
 async def check_upgrade(given: Context, services: Sequence[str], *, mongo_prefix: str) -> list[Finding]:
     """The findings of a running Rota; a part that wasn't named is a note."""
     found = [await _gateway(given), *[await _service(url) for url in services]]
+    found += _unasked_services(given, found)
     found += await _nats(given) if given.nats_url else [_not_named("nats", "ROTA_NATS_URL")]
     return found + (
         await _mongo(given.mongo_url, mongo_prefix) if given.mongo_url else [_not_named("mongodb", "ROTA_MONGO_URL")]
@@ -59,7 +61,16 @@ def version_finding(part: str, version: str) -> Finding:
 
 
 def _not_named(part: str, variable: str) -> Finding:
-    return Finding(part, Level.NOTE, "not checked", f"set {variable}")
+    return Finding(part, Level.NOTE, "not checked", f"set {variable}", asked=False)
+
+
+def _unasked_services(given: Context, found: Sequence[Finding]) -> list[Finding]:
+    """One note for all. The services of a `rota up` are of one version: they are one process."""
+    left = [] if own_rota(given) else [name for name in SERVICES[1:] if name not in {one.part for one in found}]
+    if not left:
+        return []
+    part = "1 service" if len(left) == 1 else f"{len(left)} services"
+    return [Finding(part, Level.NOTE, f"not checked: {', '.join(left)}", "set --service URL for each", asked=False)]
 
 
 async def _gateway(given: Context) -> Finding:
@@ -70,7 +81,7 @@ async def _gateway(given: Context) -> Finding:
         return Finding("trigger-gateway", Level.MISSING, error.what, error.hint)
     if "problems" not in report:
         mend = "set ROTA_ADMIN_KEY or a key of a team: without one it doesn't say its version"
-        return Finding("trigger-gateway", Level.NOTE, f"{given.url} says no version", mend)
+        return Finding("trigger-gateway", Level.NOTE, f"{given.url} says no version", mend, asked=False)
     if report["problems"]:
         problem = f"not ready: {report['problems']}"
         return Finding("trigger-gateway", Level.MISSING, problem, "upgrade what is whole: see `rota doctor`")

@@ -6,6 +6,8 @@ import json
 from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
+from typing import ClassVar
 
 import nats
 from nats.aio.client import Client
@@ -46,6 +48,13 @@ class FeedClient:
     waiting: int | None
     unacknowledged: int | None
     calls: bool = False
+
+    COLUMNS: ClassVar = ("TEAM", "NAME", "WAITING", "UNACKNOWLEDGED", "CALLS")
+
+    def row(self) -> tuple[str, ...]:
+        """Itself under the columns, as text."""
+        counts = ("no consumer" if each is None else str(each) for each in (self.waiting, self.unacknowledged))
+        return self.team, self.name, *counts, "yes" if self.calls else "no"
 
 
 @dataclass(frozen=True)
@@ -139,7 +148,8 @@ class FeedClients:
 
     async def _connect(self, user: str) -> Client:
         who = identity(user, str(self.folder.key(user)), self.ca_file)
-        return await nats.connect(self.url, connect_timeout=TIMEOUT_S, allow_reconnect=False, **who)
+        options = {"connect_timeout": TIMEOUT_S, "allow_reconnect": False, "error_cb": _silent}
+        return await nats.connect(self.url, **options, **who)
 
     @contextlib.asynccontextmanager
     async def _jetstream(self) -> AsyncIterator[JetStreamContext]:
@@ -148,6 +158,21 @@ class FeedClients:
             yield client.jetstream(timeout=TIMEOUT_S)
         finally:
             await client.close()
+
+
+def failure(url: str, folder: Path, error: Exception) -> tuple[str, str]:
+    """What was expected and what came instead; and what to do."""
+    if "authorization violation" in str(error).lower():
+        what = f"expected NATS at {url} to know the keys in {folder}, got {error}"
+        return what, "name the folder of its own configuration, or let it read that again"
+    if isinstance(error, FileNotFoundError):
+        return f"expected a key in {error.filename}: there is none", "`rota nats-config` writes it"
+    what = f"the request to NATS at {url} failed: {error!r}"
+    return what, "start it with this configuration, or correct ROTA_NATS_URL"
+
+
+async def _silent(_: Exception) -> None:
+    """The default prints a traceback; what `connect` raises says it, too."""
 
 
 def _check(name: str) -> None:

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
+from nats.errors import Error as NatsError
+
 from rota_common.nats_admin.config import Folder
-from rota_common.nats_admin.feed_client_admin import FeedClients
+from rota_common.nats_admin.feed_client_admin import FeedClient, FeedClientError, FeedClients, failure
 from rota_common.runtime.settings import ServiceSettings
 
 VERBS = ("add", "list", "remove", "rewind", "reload")
@@ -29,9 +31,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"expected {given.verb} TEAM NAME")
     if given.verb == "rewind" and given.since is None:
         parser.error("expected rewind TEAM NAME --since INSTANT")
-    for line in asyncio.run(_done(FeedClients(Folder(given.config), given.nats_url, given.ca_file), given)):
-        sys.stdout.write(f"{line}\n")
-    return 0
+    feed_clients = FeedClients(Folder(given.config), given.nats_url, given.ca_file)
+    try:
+        lines = asyncio.run(_done(feed_clients, given))
+    except FeedClientError as error:
+        sys.stderr.write(f"{error}\n")
+    except (NatsError, OSError, TimeoutError, ValueError) as error:
+        sys.stderr.write(": ".join(failure(given.nats_url, given.config, error)) + "\n")
+    else:
+        sys.stdout.writelines(f"{line}\n" for line in lines)
+        return 0
+    return 1
 
 
 async def _done(feed_clients: FeedClients, given: argparse.Namespace) -> list[str]:
@@ -46,8 +56,18 @@ async def _done(feed_clients: FeedClients, given: argparse.Namespace) -> list[st
         case "reload":
             await feed_clients.reload()
         case _:
-            return [str(one) for one in await feed_clients.listed(given.team)]
+            return _table(await feed_clients.listed(given.team))
     return []
+
+
+def _table(found: Sequence[FeedClient]) -> list[str]:
+    """Lines with a head, as `rota feed-clients list` prints them."""
+    rows = [one.row() for one in found]
+    widths = [max(map(len, column)) for column in zip(FeedClient.COLUMNS, *rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in (FeedClient.COLUMNS, *rows)
+    ]
 
 
 def _instant(text: str) -> datetime:

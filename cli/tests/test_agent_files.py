@@ -44,7 +44,7 @@ def test_a_persons_files_are_listed_shown_written_and_removed(
     gateway: Gateway, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # EX-82
     code, out, _ = command("agents", "files", "ls", "yao.keeper")
-    assert (code, out.splitlines()[1].split()) == (0, ["USER.md", "9", "2", "2026-03-02T12:00:00Z"])
+    assert (code, out.splitlines()[1].split()) == (0, ["USER.md", "9", "2", "2026-03-02", "12:00:00"])
     assert command("agents", "files", "cat", "yao.keeper", "USER.md", "--member", "ann")[:2] == (0, "I am Ann.")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"I am Ann.")))
     assert command("agents", "files", "put", "yao.keeper", "USER.md")[1] == "USER.md: written, 9 bytes, revision 2\n"

@@ -126,5 +126,5 @@ def test_a_file_is_deleted_once_it_is_confirmed(gateway: Gateway, command: Comma
 def test_files_are_listed_with_the_way_to_the_next_page(gateway: Gateway, command: Command) -> None:
     code, out, _ = command("attachments", "list", "--limit", "1", "--after", "c1")
     assert (code, dict(gateway.requests[0].url.params)) == (0, {"limit": "1", "after": "c1"})
-    assert out.splitlines()[1].split() == ["2026-03-02T09:00:00Z", FILE_ID, "a.csv", "text/csv", "4"]
+    assert out.splitlines()[1].split() == ["2026-03-02", "09:00:00", FILE_ID, "a.csv", "text/csv", "4"]
     assert out.splitlines()[2] == "next page: --after c2"

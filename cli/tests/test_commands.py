@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -189,6 +190,22 @@ def test_every_command_has_help_an_example_and_json(capsys: pytest.CaptureFixtur
         if code or "--json" not in out or not command.help or f"rota {name}" not in (command.epilog or ""):
             wrong.append(name)
     assert wrong == [], "each needs a docstring, an epilog with an example, and --json"
+
+
+def test_no_help_has_what_its_markup_swallows() -> None:
+    swallowed = {}
+    for name, command in EVERY.items():
+        texts = [command.help or "", *(getattr(each, "help", None) or "" for each in command.params)]
+        if found := re.findall(r"<[A-Za-z/][^>]*>", " ".join(texts)):
+            swallowed[name] = found
+    assert swallowed == {}, "write it without < and >"
+
+
+def test_a_group_that_lists_by_its_bare_name_takes_list_too(capsys: pytest.CaptureFixture[str]) -> None:
+    bare = [name for name in COMMANDS if hasattr(load(name), "commands") and load(name).invoke_without_command]
+    assert {"executions", "keys", "deliveries"} <= set(bare)
+    assert [name for name in bare if ended([name, "list", "--help"], capsys)[0]] == []
+    assert "--status" in ended(["executions", "list", "--help"], capsys)[1]
 
 
 def test_the_table_of_commands_says_what_their_own_help_begins_with() -> None:

@@ -54,7 +54,7 @@ def test_files_are_written_listed_shown_and_removed(gateway: Gateway, command: C
     put = command("files", "put", "leader", "notes/plan.md", "plan.md")
     assert put == (0, "notes/plan.md: written, 6 bytes, revision 1\n", "")
     listed = command("files", "ls", "leader", "notes")[1].splitlines()
-    assert listed[1].split() == ["notes/plan.md", "6", "1", "2026-03-02T12:00:00Z"]
+    assert listed[1].split() == ["notes/plan.md", "6", "1", "2026-03-02", "12:00:00"]
     assert gateway.asked[-1][1] == "?folder=notes"
     assert command("files", "cat", "leader", "notes/plan.md") == (0, "1. ä\n", "")
     shown = command("files", "cat", "leader", "notes/plan.md", "--json")[1]

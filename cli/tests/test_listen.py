@@ -87,21 +87,24 @@ def test_a_body_that_is_too_large_or_of_no_length_is_not_read() -> None:
     assert received == []
 
 
-def test_the_command_prints_each_result_and_ends_after_its_count(command: Command) -> None:
-    port = free_port()
+def test_the_command_prints_each_result_once_and_ends_after_its_count_with_an_answer(command: Command) -> None:
+    port, answers = free_port(), list[int]()
+    url = f"http://127.0.0.1:{port}/"
 
     def send() -> None:
-        for _ in range(2):
+        for number in (1, 1, 2):
+            body, headers = signed_event(SECRET, message_id=f"m{number}", at=now(), type="a", data=RESULT)
             while True:
                 try:
-                    sent(f"http://127.0.0.1:{port}/")
+                    answers.append(httpx.post(url, content=body, headers=headers, trust_env=False).status_code)
                     break
                 except httpx.ConnectError:
                     continue
 
     thread = threading.Thread(target=send)
     thread.start()
-    code, out, _ = command("listen", str(port), "--secret", SECRET, "--count", "2", "--json")
+    code, out, err = command("listen", str(port), "--secret", SECRET, "--count", "2", "--json")
     thread.join()
     lines = [json.loads(line) for line in out.splitlines()]
     assert (code, [line["verified"] for line in lines], lines[0]["body"]["data"]) == (0, [True, True], RESULT)
+    assert (answers, "m1 came again" in err) == ([200] * 3, True)

@@ -30,7 +30,7 @@ def test_planned_items_are_listed(gateway: Gateway, command: Command) -> None:  
 def test_an_item_is_planned_for_a_time(gateway: Gateway, command: Command) -> None:  # TG-09
     gateway.responses["/robots/a/intervene"] = DONE
     printed = command("plan", "add", "a", "-m", "Review", "--at", WHEN, "--dryrun")
-    assert printed == (0, "plan p1: planned, due 2030-01-01T08:00:00Z\n", "")
+    assert printed == (0, "plan p1: planned, due 2030-01-01 08:00:00 UTC\n", "")
     messages = [{"role": "user", "content": "Review"}]
     asked = {"action": "plan.add", "messages": messages, "plan_time": WHEN, "executor_mode": "dryrun"}
     assert gateway.asked == [("/robots/a/intervene", asked)]

@@ -34,7 +34,7 @@ def test_secrets_are_listed_by_name(gateway: Gateway, command: Command) -> None:
     for words in (("secrets",), ("secrets", "list")):
         code, out, _ = command(*words)
         _, crm, mail = [" ".join(line.split()) for line in out.splitlines()]
-        assert (code, crm) == (0, "CRM_TOKEN $SECRET.CRM_TOKEN wei 2026-03-02T09:00:00Z")
+        assert (code, crm) == (0, "CRM_TOKEN $SECRET.CRM_TOKEN wei 2026-03-02 09:00:00")
         assert mail == "MAIL $SECRET.MAIL the operator"
     assert json.loads(command("secrets", "list", "--json")[1]) == [CRM, MAIL]
     gateway.responses["/secrets"] = {"secrets": []}
@@ -59,12 +59,23 @@ def test_a_value_comes_from_standard_input_a_variable_or_a_file_and_is_never_pri
 
 
 def test_a_generated_secret_is_shown_once_and_signs(gateway: Gateway, command: Command) -> None:
-    gateway.responses["/secrets/OUT"] = CRM
+    gateway.responses |= {"/secrets/OUT": CRM, "/secrets": {"secrets": [CRM]}}
     code, out, _ = command("secrets", "set", "OUT", "--generate")
-    ((_, body),) = gateway.asked
+    _, (_, body) = gateway.asked
     assert (code, out.split()[0]) == (0, body["value"])
     raw, headers = signed_event(body["value"], message_id="m1", at=now(), type="a", data={})
     assert signature_problem(body["value"], raw, headers, at=now()) == ""
+
+
+def test_a_generated_secret_replaces_one_that_is_set_only_on_request(gateway: Gateway, command: Command) -> None:
+    sources = [{"name": "leads", "secrets": ["$SECRET.CRM_TOKEN"]}, {"name": "other", "secrets": ["$SECRET.MAIL"]}]
+    gateway.responses |= {"/secrets": {"secrets": [CRM]}, "/sources": {"sources": sources}, "/secrets/CRM_TOKEN": CRM}
+    code, out, err = command("secrets", "set", "CRM_TOKEN", "--generate")
+    assert (code, out, "set already" in err) == (1, "", True)
+    assert all(each in err for each in ("rota sources rotate leads --generate", "--replace"))
+    assert "rotate other" not in err
+    assert not [body for _, body in gateway.asked if body]
+    assert command("secrets", "set", "CRM_TOKEN", "--generate", "--replace")[0] == 0
 
 
 def test_a_missing_value_is_said_before_anything_is_sent(gateway: Gateway, command: Command) -> None:

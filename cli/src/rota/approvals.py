@@ -3,6 +3,7 @@
 from urllib.parse import quote
 
 from rota.client import Api, Json
+from rota.timestamps import utc_text
 
 PATH, PAGE_SIZE = "/approvals", 200
 
@@ -37,10 +38,10 @@ def facts(approval: Json) -> list[str]:
     """What else is known about it, a line each."""
     lines = [f"Robot: {approval['member_id']}", f"Execution: {approval['execution_id']}"]
     lines += [f"Why it waits: {approval['reason']}"] if approval.get("reason") else []
-    lines += [f"Until: {approval['expires_at']}"]
+    lines += [f"Until: {utc_text(approval['expires_at'])}"]
     if approval.get("status", "pending") != "pending":
         by = f" by {approval['decided_by']}" if approval.get("decided_by") else ""
-        lines += [f"Status: {approval['status']}{by}, {approval.get('decided_at') or ''}".rstrip(", ")]
+        lines += [f"Status: {approval['status']}{by}, {utc_text(approval.get('decided_at'))}".rstrip(", ")]
     return lines + ([f"Note: {approval['note']}"] if approval.get("note") else [])
 
 

@@ -47,8 +47,8 @@ NEEDED = {
 
 @dataclass(frozen=True)
 class Context:
-    """An empty field is not set. The two servers, `nats_config`, the folder with the keys of NATS, `nats_nkey_file`, one
-    key of it, and `nats_ca_file`, the authority of its certificate, are only for `rota doctor`, `rota upgrade` and
+    """An empty field is not set. The two servers, `nats_config`, the folder with the keys of NATS, `nats_nkey_file`,
+    one key of it, and `nats_ca_file`, the authority of its certificate, are only for `rota doctor`, `rota upgrade` and
     `rota feed-clients`. So are `model` and `smtp_url`, without its password, of the `rota up` that wrote the file."""
 
     url: str = ""

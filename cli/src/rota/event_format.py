@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from rota.timestamps import utc_text
 from rota_contracts import catalog
 
 Event = dict[str, Any]
@@ -80,7 +81,7 @@ def _intervened(name: str, data: Event) -> str:
 
 
 def _planned(name: str, data: Event) -> str:
-    due = f", due {data['plan_time']}" if data.get("plan_time") else ""
+    due = f", due {utc_text(data['plan_time'])}" if data.get("plan_time") else ""
     return f"☐ {data.get('action')} {data.get('plan_id')}{due}"
 
 

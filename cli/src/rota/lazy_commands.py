@@ -108,6 +108,14 @@ class LazyGroup(TyperGroup):
         return name, load(name) if name else command, rest
 
 
+class ListingGroup(TyperGroup):
+    """A group that lists by its bare name does so as `list`, too."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        lists = self.invoke_without_command and "list" not in self.commands
+        return super().parse_args(ctx, args[1:] if lists and args[:1] == ["list"] else args)
+
+
 @cache
 def load(name: str) -> Any:
     """The command of this name. A group's further modules add their commands to it."""
@@ -117,7 +125,7 @@ def load(name: str) -> Any:
     if group := getattr(module, "app", None):
         for other in others:
             other.register(group)
-        holder.add_typer(group, name=name)
+        holder.add_typer(group, name=name, cls=ListingGroup)
     else:
         module.register(holder)
     return get_group(holder).commands[name]

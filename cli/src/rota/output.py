@@ -1,17 +1,23 @@
 """Output of commands: text or, with --json, JSON on standard output; errors on standard error."""
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rota import table_layout
 from rota.errors import CliError
+from rota.timestamps import utc_time
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+UTC = "(UTC)"
+INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
@@ -44,7 +50,7 @@ def say_json(value: Any) -> None:
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print a table. A program that reads it gets each row as one line; in a terminal, texts wrap and ids don't."""
-    cells = [["" if cell is None else str(cell) for cell in row] for row in rows]
+    columns, cells = _in_utc(columns, [["" if cell is None else str(cell) for cell in row] for row in rows])
     everything = [list(columns), *cells]
     if not sys.stdout.isatty():
         for line in table_layout.lines(everything):
@@ -64,6 +70,16 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         return
     for line in table_layout.records(columns, cells):
         say(line)
+
+
+def _in_utc(columns: Sequence[str], cells: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+    """Instants as people read them: in UTC, to the second, which the column says instead of each cell."""
+    timed = {place for row in cells for place, cell in enumerate(row) if INSTANT.fullmatch(cell)}
+    named = [f"{name} (UTC)" if place in timed and UTC not in name else name for place, name in enumerate(columns)]
+    shown = [
+        [utc_time(datetime.fromisoformat(cell)) if INSTANT.fullmatch(cell) else cell for cell in row] for row in cells
+    ]
+    return named, shown
 
 
 def excerpt(text: str, limit: int) -> str:

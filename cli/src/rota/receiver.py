@@ -44,6 +44,7 @@ class Receiver(ThreadingHTTPServer):
         self.secret = secret
         self.status = status
         self._received = received
+        self.ending = False
         self._lock = threading.Lock()
         try:
             super().__init__((host, port), _Handler)
@@ -56,8 +57,8 @@ class Receiver(ThreadingHTTPServer):
         return f"http://{host!s}:{port}/"
 
     def stop(self) -> None:
-        """End `serve_forever`, once this request is answered."""
-        threading.Thread(target=self.shutdown, daemon=True).start()
+        """End `serve_forever`, once this request is answered: without an answer its sender would try again."""
+        self.ending = True
 
     def hand_on(self, received: Received) -> None:
         with self._lock:
@@ -81,7 +82,10 @@ class _Handler(BaseHTTPRequestHandler):
         status = HTTPStatus.UNAUTHORIZED if problem else self.server.status
         verified = bool(secret) and not problem
         self.server.hand_on(Received(headers.get("webhook-id", ""), verified, problem, _read(body), int(status)))
-        return self._answer(status)
+        self._answer(status)
+        if self.server.ending:
+            threading.Thread(target=self.server.shutdown, daemon=True).start()
+        return None
 
     do_PUT = do_PATCH = do_POST  # noqa: N815  # as http.server calls them
 

@@ -18,6 +18,11 @@ def utc_time(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
 
 
+def utc_text(text: str | None) -> str:
+    """An instant of the API as `utc_time` prints it, with its zone; empty for none."""
+    return f"{utc_time(datetime.fromisoformat(text))} UTC" if text else ""
+
+
 def local_time(at: datetime, zone: str) -> str:
     """In an IANA zone, to the minute, followed by the zone's name."""
     return f"{at.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M} {zone}"

@@ -7,6 +7,7 @@ import typer
 from rota.client import Api, Json
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
+from rota.timestamps import utc_text
 
 app = typer.Typer(help="Messages that no service could handle (needs the admin key).", no_args_is_help=True)
 
@@ -32,7 +33,7 @@ def show(seq: Annotated[int, typer.Argument(help="Its number in `rota dead list`
         say_json(letter)
         return
     for name in ("seq", "subject", "consumer", "reason", "deliveries", "buried_at", "traceback"):
-        say(f"{name:<11} {letter.get(name)}")
+        say(f"{name:<11} {utc_text(letter.get(name)) if name == 'buried_at' else letter.get(name)}")
     for name, value in sorted((letter.get("headers") or {}).items()):
         say(f"  {name}: {value}")
     say(str(letter.get("payload", "")))

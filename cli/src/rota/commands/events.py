@@ -9,6 +9,7 @@ import typer
 from rota.client import Api, Json
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
+from rota.timestamps import utc_text
 
 app = typer.Typer(help="List what came in by webhooks; show one event and its runs.", invoke_without_command=True)
 
@@ -54,9 +55,9 @@ def show(
         say_json(found)
         return
     kind, again = found["type"] or "no type", found["repeats"]
-    say(f"{found['event_id']} of {source}: {kind}, {found['status']} at {found['received_at']}")
+    say(f"{found['event_id']} of {source}: {kind}, {found['status']} at {utc_text(found['received_at'])}")
     if again:
-        say(f"  posted again {again} times, the last at {found['last_at']}")
+        say(f"  posted again {again} times, the last at {utc_text(found['last_at'])}")
     for run in found["triggers"]:
         say(f"  {run['member_id']}: {run['state']}, execution {run['execution_id']}")
     if reason := " ".join(filter(None, (found.get("reason"), found.get("cause")))):

@@ -12,7 +12,7 @@ from rota.errors import CliError
 from rota.extras import server_extra
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import run
-from rota.timestamps import parse_past
+from rota.timestamps import parse_past, utc_time
 from rota_contracts.catalog import agent_subject
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def rewind(
     if json:
         say_json({"team": team, "name": name, "since": start})
     else:
-        say(f"{team}/{name}: reads again from {start.isoformat(timespec='seconds')} on")
+        say(f"{team}/{name}: reads again from {utc_time(start)} UTC on")
 
 
 @app.command(epilog="Example: `rota feed-clients reload`")

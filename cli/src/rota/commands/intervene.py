@@ -10,6 +10,7 @@ from rota.errors import CliError
 from rota.output import JsonFlag, say, say_json
 from rota.running import with_api
 from rota.short_ids import EXECUTION, whole_id
+from rota.timestamps import utc_text
 from rota_contracts.messages.control import TaskChange
 from rota_contracts.messages.trigger import InterventionAction
 
@@ -93,7 +94,7 @@ def print_result(result: Json, *, json: bool) -> None:
     if json:
         say_json(result)
     elif "plan_id" in result:
-        due = f", due {result['plan_time']}" if result.get("plan_time") else ""
+        due = f", due {utc_text(result['plan_time'])}" if result.get("plan_time") else ""
         say(f"plan {result['plan_id']}: {result['message']}{due}")
     else:
         say(f"execution {result['execution_id']}: {result['message']}")

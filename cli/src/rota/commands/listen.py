@@ -2,12 +2,13 @@
 
 from contextlib import suppress
 from dataclasses import asdict
+from http import HTTPStatus
 from typing import Annotated, Any
 
 import typer
 
 from rota.commands.webhook import secret_of
-from rota.output import JsonFlag, say, say_json
+from rota.output import JsonFlag, say, say_json, warn
 from rota.receiver import LOOPBACK, Received, Receiver
 from rota.timestamps import now
 
@@ -35,10 +36,15 @@ def listen(
 
     Without --secret nothing is verified. A wrong signature is answered with 401.
     """
-    left = count
+    left, accepted = count, set[str]()
 
     def received(request: Received) -> None:
         nonlocal left
+        if request.message_id in accepted:  # a delivery comes at least once
+            warn(f"{request.message_id} came again, and was answered {request.status}: it is shown once")
+            return
+        if request.message_id and request.status < HTTPStatus.MULTIPLE_CHOICES:
+            accepted.add(request.message_id)
         left -= 1
         say_json(asdict(request)) if json else _print(request)
         if left == 0:

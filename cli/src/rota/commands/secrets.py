@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import typer
 
-from rota.client import Api
+from rota.client import Api, Json
 from rota.deleting import YesFlag, delete
 from rota.errors import CliError
 from rota.output import JsonFlag, say, say_json, table
@@ -51,6 +51,7 @@ def set_(
     from_env: Annotated[str, typer.Option(help="Take the value of this variable of the shell.")] = "",
     from_file: Annotated[Path | None, typer.Option(help="Take the content of this file.")] = None,
     generate: Annotated[bool, typer.Option("--generate", help="Make a signing secret and show it once.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="With --generate: also in place of one in use.")] = False,
     json: JsonFlag = False,
 ) -> None:
     """Set a secret, or replace its value. The value is prompted for, or read from standard input."""
@@ -58,7 +59,13 @@ def set_(
     if [bool(from_env), bool(from_file), generate].count(True) > 1:
         raise CliError("expected one of --from-env, --from-file and --generate", hint="leave the others out")
     value = new_secret() if generate else _value(name, from_env, from_file)
-    done = with_api(lambda api: api.of_team("PUT", _path(name), json={"value": value}))
+
+    async def set_it(api: Api) -> Json:
+        if generate and not replace:
+            await _check_unused(api, name)
+        return await api.of_team("PUT", _path(name), json={"value": value})
+
+    done = with_api(set_it)
     if json:
         say_json(done | ({"value": value} if generate else {}))
     else:
@@ -86,7 +93,9 @@ def remove(name: Name, yes: YesFlag = False, json: JsonFlag = False) -> None:
 
 @app.command("rotate-key", epilog="Example: `rota secrets rotate-key ~/rota-data/secrets.key`")
 def rotate_key(
-    file: Annotated[Path, typer.Argument(help="The file of ROTA_SECRETS_KEY_FILE; `rota up`: <data>/secrets.key.")],
+    file: Annotated[
+        Path, typer.Argument(help="The file of ROTA_SECRETS_KEY_FILE. `rota up`: secrets.key of its data.")
+    ],
     wait: Annotated[float, typer.Option(min=0, help="Seconds until every gateway has a changed file.")] = WAIT_S,
     json: JsonFlag = False,
 ) -> None:
@@ -117,6 +126,18 @@ def _list(*, json: bool) -> None:
             for one in found
         ]
         table(("NAME", "REFERENCE", "SET BY", "SET AT"), rows)
+
+
+async def _check_unused(api: Api, name: str) -> None:
+    """CliError if there is a secret of this name: a generated value in its place is known to nobody who signs."""
+    if name not in {one["name"] for one in (await api.of_team("GET", PATH))["secrets"]}:
+        return
+    used = [one["name"] for one in await api.sources() if f"$SECRET.{name}" in one.get("secrets", [])]
+    hint = "--replace replaces it: what is signed with the old value is refused at once, and that value is lost"
+    if used:
+        rotate = ", ".join(f"`rota sources rotate {source} --generate`" for source in used)
+        hint = f"{rotate} changes the secret of a source, and the old one is valid until --finish; {hint}"
+    raise CliError(f"expected a new name for a generated secret: {name} is set already", hint=hint)
 
 
 def _value(name: str, from_env: str, from_file: Path | None) -> str:

@@ -13,6 +13,7 @@ from rota.deleting import YesFlag
 from rota.errors import CliError
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
+from rota.timestamps import utc_text
 
 app = typer.Typer(help="List the teams, create or remove one (needs the admin key).", invoke_without_command=True)
 
@@ -69,7 +70,8 @@ def remove(
     if json:
         say_json({**removed, "feed_clients": ended})
         return
-    say(f"{team}: removed. What is kept of it goes within minutes; its id is free from {removed['name_free_at']} on")
+    free = utc_text(removed["name_free_at"])
+    say(f"{team}: removed. What is kept of it goes within minutes; its id is free from {free} on")
     if ended:
         say(f"  its feed clients have ended: {', '.join(ended)}")
     elif not folder:

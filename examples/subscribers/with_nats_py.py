@@ -41,6 +41,8 @@ async def failed(error: Exception) -> None:
     sys.stderr.write(f"NATS: {error!r}\n")
     if "authorization violation" in str(error).lower():
         raise SystemExit("is --url the right server, and --key one of its keys? `rota feed-clients add` prints both")
+    if "permissions violation" in str(error).lower():
+        raise SystemExit("--key may not read this feed: are --team and --name those of `rota feed-clients add`?")
 
 
 async def main(given: argparse.Namespace) -> None:
@@ -85,4 +87,7 @@ if __name__ == "__main__":
     parser.add_argument("--state", type=Path, default=Path("seen.json"), help="where the counts are kept")
     parser.add_argument("--idle", type=float, default=30, help="seconds to wait for news")
     parser.add_argument("--until-idle", action="store_true", help="end when there is nothing new")
-    asyncio.run(main(parser.parse_args()))
+    given = parser.parse_args()
+    if not given.key.is_file():
+        parser.error(f"expected the file of the key in --key, not {given.key}: `rota feed-clients add` writes it")
+    asyncio.run(main(given))

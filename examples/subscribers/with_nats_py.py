@@ -8,6 +8,7 @@
 import argparse
 import asyncio
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -42,7 +43,8 @@ async def failed(error: Exception) -> None:
     if "authorization violation" in str(error).lower():
         raise SystemExit("is --url the right server, and --key one of its keys? `rota feed-clients add` prints both")
     if "permissions violation" in str(error).lower():
-        raise SystemExit("--key may not read this feed: are --team and --name those of `rota feed-clients add`?")
+        sys.stderr.write("--key may not read this feed: are --team and --name those of `rota feed-clients add`?\n")
+        os._exit(1)  # nothing waits for this call, and SystemExit would print a traceback
 
 
 async def main(given: argparse.Namespace) -> None:
@@ -89,5 +91,5 @@ if __name__ == "__main__":
     parser.add_argument("--until-idle", action="store_true", help="end when there is nothing new")
     given = parser.parse_args()
     if not given.key.is_file():
-        parser.error(f"expected the file of the key in --key, not {given.key}: `rota feed-clients add` writes it")
+        raise SystemExit(f"expected a key in {given.key}: there is no such file; `rota feed-clients add` writes it")
     asyncio.run(main(given))

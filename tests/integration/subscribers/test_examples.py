@@ -112,14 +112,26 @@ async def test_with_nats_py(bus: IsolatedNats, center: Center, tmp_path: Path) -
     await check([sys.executable, str(EXAMPLES / "with_nats_py.py")], bus, center, tmp_path)
 
 
-async def ends_with_a_question(program: list[str], bus: IsolatedNats, folder: Path, *, name: str, key: Path) -> None:
+RIGHT_SERVER = "is --url the right server"
+
+
+async def ends_with_a_question(
+    program: list[str],
+    bus: IsolatedNats,
+    folder: Path,
+    *,
+    name: str,
+    key: Path,
+    team: str = TEAM,
+    says: str = RIGHT_SERVER,
+) -> None:
     """In a line, and with no stack."""
-    given = ["--url", bus.url, "--team", TEAM, "--name", name, "--key", str(key)]
+    given = ["--url", bus.url, "--team", team, "--name", name, "--key", str(key)]
     process = await asyncio.create_subprocess_exec(*program, *given, cwd=folder, stderr=asyncio.subprocess.PIPE)
     async with asyncio.timeout(WITHIN_S):
         _, printed = await process.communicate()
     shown = printed.decode()
-    assert (process.returncode, "is --url the right server" in shown) == (1, True), shown
+    assert (process.returncode, says in shown) == (1, True), shown
     assert "Traceback" not in shown
     assert "    at " not in shown
 
@@ -128,6 +140,14 @@ async def test_a_key_of_another_server_ends_it_with_a_question(bus: IsolatedNats
     key = tmp_path / "other.nk"
     key.write_text(new_key()[0])
     await ends_with_a_question([sys.executable, str(EXAMPLES / "with_nats_py.py")], bus, tmp_path, name=NAME, key=key)
+
+
+async def test_another_team_and_a_missing_key_end_it_with_a_line(bus: IsolatedNats, tmp_path: Path) -> None:
+    program, key = [sys.executable, str(EXAMPLES / "with_nats_py.py")], bus.key(TEAM, NAME)
+    other = "--key may not read this feed: are --team and --name"
+    await ends_with_a_question(program, bus, tmp_path, name=NAME, key=key, team=OTHERS, says=other)
+    none = tmp_path / "none.nk"
+    await ends_with_a_question(program, bus, tmp_path, name=NAME, key=none, says=f"expected a key in {none}")
 
 
 async def test_in_javascript(bus: IsolatedNats, center: Center, tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def _list(*, json: bool) -> None:
 
 
 async def _check_unused(api: Api, name: str) -> None:
-    """CliError if there is a secret of this name: a generated value in its place is known to nobody who signs."""
+    """CliError if there is a secret of this name: who signs with it doesn't know a generated value."""
     if name not in {one["name"] for one in (await api.of_team("GET", PATH))["secrets"]}:
         return
     used = [one["name"] for one in await api.sources() if f"$SECRET.{name}" in one.get("secrets", [])]

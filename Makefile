@@ -15,6 +15,8 @@ PACKAGES := contracts libs/common $(sort $(wildcard services/*)) cli
 VERSION_FILE := contracts/src/rota_contracts/version.py
 PEERS := .venv/peers
 SERVICES := $(notdir $(sort $(wildcard services/*)))
+# Those in the image `tools`, as its Dockerfile names them.
+TOOLS := trigger-gateway scheduler executor delivery-center
 VERSION = $(shell $(BIN)/python -c "from rota_contracts.version import VERSION; print(VERSION)")
 COMMIT ?= HEAD
 DIST ?= dist
@@ -153,3 +155,4 @@ lock: setup ## pin again what the pyproject.tomls and requirements/*.in ask for 
 	@for name in $(SERVICES); do \
 		$(compile) -c requirements/all.txt services/$$name/pyproject.toml -o requirements/$$name.txt || exit 1; \
 	done
+	@$(compile) -c requirements/all.txt cli/pyproject.toml $(TOOLS:%=services/%/pyproject.toml) -o requirements/tools.txt

@@ -75,7 +75,7 @@ def test_a_package_imports_only_what_it_declares() -> None:
     )
 
 
-@pytest.mark.parametrize("name", [*SERVICES, "build"])
+@pytest.mark.parametrize("name", [*SERVICES, "build", "tools"])
 def test_a_service_gets_the_versions_that_are_tested(name: str) -> None:
     everything = pinned("all")
     assert pinned(name)

@@ -18,8 +18,11 @@ from rota_contracts.catalog import SERVICES
 from tests.containers.engine import MAY_TAKE_S, ROOT, docker, host_address
 
 FILES = ("docker-compose.yml", "Dockerfile", ".dockerignore", ".env.example")
-FOLDERS = ("requirements", "contracts", "libs", "services", "deploy/compose")
+FOLDERS = ("requirements", "contracts", "libs", "services", "cli", "deploy/compose")
 EXAMPLE = ROOT / ".env.example"
+TAG = "compose-test"
+"""Replaces no image of another project."""
+
 STORES = ("nats", "mongo", "qdrant")
 LONG_RUNNING = (*STORES, *SERVICES)
 """What keeps something or works; the mail catcher is there for trying out."""
@@ -142,11 +145,10 @@ class Project:
         given = {
             "ROTA_ADMIN_KEY": self.admin_key,
             "ROTA_ALLOW_PRIVATE_TARGETS": f"{host_address()}/32",
-            "ROTA_PUBLIC_URL": self.gateway,
             **{name: str(port) for name, port in self.ports.items()},
         }
         text = _with_values(EXAMPLE.read_text(), given)
-        (self.folder / ".env").write_text(f"{text}\nCOMPOSE_PROJECT_NAME=rota-test-{uuid4().hex[:8]}\n")
+        (self.folder / ".env").write_text(f"{text}\nCOMPOSE_PROJECT_NAME=rota-test-{uuid4().hex[:8]}\nROTA_VERSION={TAG}\n")
 
 
 def own_memory(stats: Any) -> float:

@@ -65,3 +65,17 @@ def _of_volume(volume: Resource) -> Iterator[tuple[str, str]]:
     for source in volume.get("projected", {}).get("sources", []):
         if "secret" in source:
             yield "Secret", source["secret"]["name"]
+
+
+def secrets(part: Any) -> Iterator[str]:
+    """Names of the Secrets that a pod, or a part of one, refers to; optional ones too."""
+    if isinstance(part, list):
+        for each in part:
+            yield from secrets(each)
+    if not isinstance(part, dict):
+        return
+    for key, value in part.items():
+        if key in ("secret", "secretRef", "secretKeyRef"):
+            yield value["secretName"] if "secretName" in value else value["name"]
+        else:
+            yield from secrets(value)

@@ -19,8 +19,11 @@ ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docker-compose.yml").read_text()
 COMPOSE: dict[str, Any] = yaml.safe_load(TEXT)["services"]
 OF_CONNECTORS = {"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"}
+OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
 PROMETHEUS = ROOT / "deploy" / "compose" / "prometheus.yml"
 ONE_SHOTS = ("nats-config", "topology")
+TOOLS = "tools"
+"""Never started by `up`."""
 
 
 @pytest.mark.parametrize("service", SERVICES)
@@ -30,7 +33,7 @@ def test_every_service_of_the_catalog_is_built_from_the_dockerfile(service: str)
     assert build["args"] == {"SERVICE": service}
 
 
-@pytest.mark.parametrize("name", sorted(set(COMPOSE) - set(ONE_SHOTS)))
+@pytest.mark.parametrize("name", sorted(set(COMPOSE) - {*ONE_SHOTS, TOOLS}))
 def test_everything_that_stays_up_has_a_healthcheck_and_an_image_of_a_version(name: str) -> None:
     part = COMPOSE[name]
     assert part["healthcheck"]["test"][0] == "CMD"
@@ -75,6 +78,33 @@ def test_nats_starts_with_the_configuration_that_was_written_and_sees_no_key(tmp
     for name in (*SERVICES, "topology"):
         key = tmp_path / "keys" / name / KEY_FILE
         assert (tmp_path / "out" / name / KEY_FILE).read_text() == key.read_text()
+
+
+def test_images_that_are_built_have_a_tag_of_their_version() -> None:
+    built = {name: part["image"] for name, part in COMPOSE.items() if "build" in part}
+    assert not [name for name, image in built.items() if not re.fullmatch(r"rota/[a-z-]+:\$\{ROTA_VERSION:-local\}", image)]
+
+
+def test_the_documentation_names_every_image_that_is_pulled() -> None:
+    pulled = {part["image"] for part in COMPOSE.values() if "build" not in part}
+    assert not [image for image in sorted(pulled) if image not in OPERATIONS]
+
+
+def test_the_tools_have_the_operators_keys_and_start_nothing_else() -> None:
+    tools = COMPOSE[TOOLS]
+    assert tools["profiles"] == [TOOLS]
+    assert "depends_on" not in tools
+    assert tools["restart"] == "no"
+    assert {"nats-config:/nats", "nats-keys:/nats/keys"} <= set(tools["volumes"]) & set(COMPOSE["nats-config"]["volumes"])
+    assert tools["environment"]["ROTA_NATS_CONFIG"] == "/nats"
+    assert (ROOT / tools["build"]["dockerfile"]).is_file()
+
+
+def test_the_tools_hold_the_packages_that_their_requirements_are_made_of() -> None:
+    wheels = (ROOT / COMPOSE[TOOLS]["build"]["dockerfile"]).read_text()
+    named = re.search(r"^TOOLS := (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert named
+    assert sorted(named[1].split()) == sorted(re.findall(r"\./services/([a-z-]+)", wheels))
 
 
 @pytest.mark.parametrize("service", SERVICES)

@@ -1,6 +1,7 @@
 """deploy/k8s: every overlay builds, is valid, and holds every service with its address and what it refers to."""
 
 import json
+import re
 import subprocess
 import tempfile
 import warnings
@@ -14,7 +15,7 @@ from rota_common.nats_admin.config import KEY_FILE, Folder, Server, kubernetes, 
 from rota_common.runtime.embedded_servers import find_nats_server
 from rota_contracts.catalog import SERVICES
 from tests.certificates import make
-from tests.deploy.manifests import K8S, Resource, kustomize, of_kind, pods, references
+from tests.deploy.manifests import K8S, Resource, kustomize, of_kind, pods, references, secrets
 from tests.deploy.variables import read_by
 
 with warnings.catch_warnings():
@@ -50,6 +51,19 @@ def _secrets() -> str:
 def test_kubernetes_accepts_the_secrets_of_nats() -> None:
     for item in json.loads(_secrets())["items"]:
         kubernetes_validate.validate(item, kubernetes_validate.latest_version(), strict=True)
+
+
+def test_the_documentation_names_every_secret_that_an_overlay_refers_to() -> None:
+    known = (K8S.parents[1] / "docs" / "operations.md").read_text()
+    unnamed = set()
+    for overlay in OVERLAYS:
+        rendered = kustomize(K8S / "overlays" / overlay)
+        made = set(of_kind(rendered, "Secret"))
+        for name in {name for _, pod in pods(rendered) for name in secrets(pod)} - made:
+            service = next((service for service in SERVICES if name.endswith(f"-{service}")), "")
+            if not {f"`{name}`", f"`{name.removesuffix(service)}SERVICE`"} & set(re.findall(r"`[^`\n]+`", known)):
+                unnamed.add(f"{overlay}: {name}")
+    assert not unnamed, "docs/operations.md, A shut cluster, has a table of them\n" + "\n".join(sorted(unnamed))
 
 
 def test_kubernetes_accepts_every_resource(resources: list[Resource]) -> None:

@@ -30,7 +30,7 @@ SUCCESS = {
     "Write a robot": ("To: you@example.com",),
     "Write agents, and ask them": ("experts.clerk: created", '"agent_id":"experts.clerk"', "over MCP: ", "over A2A: "),
     "Subscribe to deliveries": ("rota.v1.delivery.completed.main.sales-assistant",),
-    CONTAINERS: ("answered 200",),
+    CONTAINERS: ("✓ verified",),
 }
 """Section → what its terminals of their own show, and then what the first one shows."""
 

@@ -148,7 +148,8 @@ class Project:
             **{name: str(port) for name, port in self.ports.items()},
         }
         text = _with_values(EXAMPLE.read_text(), given)
-        (self.folder / ".env").write_text(f"{text}\nCOMPOSE_PROJECT_NAME=rota-test-{uuid4().hex[:8]}\nROTA_VERSION={TAG}\n")
+        own = f"COMPOSE_PROJECT_NAME=rota-test-{uuid4().hex[:8]}\nROTA_VERSION={TAG}\n"
+        (self.folder / ".env").write_text(f"{text}\n{own}")
 
 
 def own_memory(stats: Any) -> float:

@@ -36,7 +36,8 @@ def _sign(secret: str, content: bytes) -> str:
         digest = hmac.new(_key(secret.removeprefix(SYMMETRIC)), content, hashlib.sha256).digest()
         return f"v1,{base64.b64encode(digest).decode()}"
     if secret.startswith(ASYMMETRIC):
-        return f"v1a,{base64.b64encode(_ed25519(_key(secret.removeprefix(ASYMMETRIC))).sign(content).signature).decode()}"
+        signed = _ed25519(_key(secret.removeprefix(ASYMMETRIC))).sign(content)
+        return f"v1a,{base64.b64encode(signed.signature).decode()}"
     raise ValueError("neither kind of secret")
 
 

@@ -9,7 +9,7 @@ from cli.tests.harness import Command, Gateway
 
 from rota.client import Api
 from rota.server.upgrade_check import version_finding
-from rota_contracts.version import VERSION
+from rota_contracts.version import FIRST_REPORTED, VERSION
 
 
 @pytest.fixture
@@ -20,9 +20,17 @@ def running(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> Gateway:
     return gateway
 
 
-def test_a_version_too_far_away_is_refused_and_one_that_says_none_is_from_before_the_first_that_does() -> None:
-    levels = {version: version_finding("executor", version).level.value for version in (VERSION, "", "0.9.0", "x")}
-    assert levels == {VERSION: "ok", "": "ok", "0.9.0": "missing", "x": "missing"}
+def test_a_version_too_far_away_is_refused_and_one_that_says_none_is_from_before_the_first_that_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    levels = {}
+    for coming in (FIRST_REPORTED, "0.3.0"):
+        monkeypatch.setattr("rota.server.upgrade_check.VERSION", coming)
+        for version in (coming, "", "0.9.0", "x"):
+            levels[coming, version] = version_finding("executor", version).level.value
+    fits = {("0.2.0", "0.2.0"), ("0.2.0", ""), ("0.3.0", "0.3.0")}
+    assert {case for case, level in levels.items() if level == "ok"} == fits
+    assert {level for case, level in levels.items() if case not in fits} == {"missing"}
     assert "step by step" in version_finding("executor", "0.9.0").mend
 
 

@@ -15,6 +15,7 @@ import structlog
 
 from rota_common import topology
 from rota_common.bus.middlewares import AnyHandler, Middleware, wrap
+from rota_common.runtime import logs
 from rota_common.runtime.embedded_servers import EmbeddedServer, mongod, nats_server
 from rota_common.stores.mongo import Mongo
 from rota_common.testing import chaos
@@ -58,7 +59,8 @@ def _wrap_twice(handler: AnyHandler, middlewares: Sequence[Middleware]) -> AnyHa
 
 @pytest.fixture
 def logging_as_before() -> Iterator[None]:
-    """Logging is the process's: leave it as it was found."""
+    """Logging is the process's: leave it as it was found, and to others the lines that they left to be written."""
+    logs.flush()
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     yield

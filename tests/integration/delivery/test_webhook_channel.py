@@ -55,7 +55,7 @@ async def test_a_missing_secret_is_named_and_awaited(harness: Harness, receiver:
 async def test_nothing_but_the_teams_own_secrets_leaves_in_a_header(
     harness: Harness, receiver: HttpReceiver, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # TG-23 # DEC-44
-    monkeypatch.setenv(name, "of-the-process")
+    monkeypatch.setenv(name, "mongodb://of-the-process")
     target = {"url": receiver.url(), "headers": {"X-Leak": f"$ENV.{name}"}}
     (result,) = await outcome(harness, to("webhook", target), environ={name: "mongodb://u:pw@db"}, known={"MINE": "x"})
     assert f"the secret {name} of team {harness.team}" in (result.error or "")

@@ -2,7 +2,7 @@
 
 import re
 
-VERSION = "0.2.0"
+VERSION = "0.3.0.dev0"
 FIRST_REPORTED = "0.2.0"
 """Services of versions before don't say which one they are."""
 

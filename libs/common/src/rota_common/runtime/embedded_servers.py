@@ -1,6 +1,7 @@
 """Embedded servers: a nats-server and a mongod as child processes, for laptops and tests."""
 
 import asyncio
+import atexit
 import contextlib
 import importlib.util
 import os
@@ -37,7 +38,8 @@ PORTS = range(20_000, 32_000)
 """Below those that Linux and macOS give to outgoing connections."""
 
 _random = SystemRandom()  # the tests' seeds are theirs: processes side by side must not choose alike
-_reserved: deque[socket.socket] = deque(maxlen=256)
+_reserved: deque[socket.socket] = deque()
+RESERVED_MOST = 256
 
 
 class EmbeddedError(RuntimeError):
@@ -52,7 +54,7 @@ def free_port() -> int:
     """A free TCP port of loopback, outside the range of outgoing connections: a restarted server gets it back.
 
     It is reserved before its server listens, and while that is stopped: this process keeps the UDP port of the same
-    number, and others that ask for a free port choose another. Of one process the last 256 ports are reserved.
+    number, and others that ask for a free port choose another. Of one process the last RESERVED_MOST are reserved.
     """
     first = _random.randrange(len(PORTS))
     for step in range(len(PORTS)):
@@ -66,8 +68,18 @@ def free_port() -> int:
                 reservation.close()
                 continue
         _reserved.append(reservation)
+        _release(but=RESERVED_MOST)
         return port
     raise EmbeddedError(f"every port from {PORTS[0]} to {PORTS[-1]} of 127.0.0.1 is taken: close something")
+
+
+def _release(*, but: int = 0) -> None:
+    """Close the oldest reservations, but for the last ones."""
+    while len(_reserved) > but:
+        _reserved.popleft().close()
+
+
+atexit.register(_release)
 
 
 def find_nats_server() -> str:

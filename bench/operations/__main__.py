@@ -111,7 +111,7 @@ def main() -> None:
         times = QUICK if given.quick else Times()
         times = replace(times, steady=given.seconds) if given.seconds else times
         names = tuple(given.parts or NAMES)
-        kept.machine = {**kept.machine, **machine()}
+        kept.machine, kept.some = {**kept.machine, **machine()}, bool(given.parts)
         say(f"{len(names)} parts, about {estimate(names, times) / 60:.0f} minutes in all")
         signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))  # the containers are removed then
         try:

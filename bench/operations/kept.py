@@ -18,6 +18,8 @@ class Kept:
     machine: dict[str, Any] = field(default_factory=dict)
     parts: dict[str, Any] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
+    some: bool = False
+    """Are only some parts measured now, on containers of their own?"""
 
     @classmethod
     def read(cls, file: Path) -> "Kept":
@@ -25,7 +27,7 @@ class Kept:
         return cls(file, **json.loads(file.read_text())) if file.exists() else cls(file)
 
     def note(self, name: str, figures: dict[str, Any], *, took: float) -> None:
-        origin = {"month": f"{now():%Y-%m}", "commit": self.machine["commit"], "took_s": took}
+        origin = {"month": f"{now():%Y-%m}", "commit": self.machine["commit"], "took_s": took, "some": self.some}
         self.parts[name] = _rounded({**origin, **figures})
         self.missing.pop(name, None)
         self.write()

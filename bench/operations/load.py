@@ -88,7 +88,7 @@ async def steady(world: World, rate: float, seconds: float, *, starting: float =
         while (left := until - time.monotonic()) > 0:
             await asyncio.sleep(min(LOOK_S, left))
             waiting.append(sender.waiting(world))
-    await world.receiver.all_of(sender.executions.values())
+    await _drained(sender, world)
     return {
         "rate": rate,
         "starting": starting,
@@ -103,6 +103,18 @@ async def steady(world: World, rate: float, seconds: float, *, starting: float =
         **_latency(sender.latencies(world)),
         **usage.shown(),
     }
+
+
+async def _drained(sender: Poster, world: World) -> None:
+    """Once all results are there, however long the queue has grown. TimeoutError when none comes any more."""
+    left = sender.waiting(world)
+    while left:
+        try:
+            await world.receiver.all_of(sender.executions.values())
+        except TimeoutError:
+            if sender.waiting(world) >= left:
+                raise
+        left = sender.waiting(world)
 
 
 async def failed(world: World) -> int:

@@ -68,6 +68,9 @@ def memory(parts: dict[str, Any]) -> str:
         "highest. Without pages of files, which the kernel may drop. The periods follow each other without a "
         "restart: highest rate, 10/s, 50 %, 90 %."
     )
+    apart = [COLUMNS[name] for name in PERIODS if parts.get(name, {}).get("some")]
+    if apart:
+        note += f" Measured again, on new containers: {', '.join(apart)}."
     return f"{note}\n\n{_by_service(parts, cell, [])}"
 
 

@@ -131,6 +131,13 @@ def test_a_part_that_is_missing_leaves_the_others_and_says_why(name: str) -> Non
     assert all(f"## {title}" in page for title, *_ in SECTIONS)
 
 
+def test_the_page_says_which_periods_were_measured_again_on_new_containers() -> None:
+    parts = kept()["parts"]
+    assert "Measured again" not in render(kept())
+    again = render(kept(parts=parts | {"most": parts["most"] | {"some": True}}))
+    assert "Measured again, on new containers: 90 %." in " ".join(again.split())
+
+
 def test_ten_a_second_beyond_the_highest_rate_start_runs_in_part_and_the_page_says_so() -> None:
     parts = kept()["parts"]
     parts["ten"] |= {"starting": 0.4, "completed": 600}

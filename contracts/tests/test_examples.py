@@ -11,7 +11,7 @@ from rota_contracts.envelope import parse_event
 from rota_contracts.ids import execution_id
 from rota_contracts.robots.robot import Robot, parse_definition
 from rota_contracts.tooling.asyncapi import EVENT_HEADERS
-from rota_contracts.tooling.schemas import RPC, VERSION, schemas
+from rota_contracts.tooling.schemas import RPC, schemas
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 SIDES = ("request", "answer")
@@ -76,7 +76,7 @@ def test_an_example_is_sent_by_a_producer_on_the_subject_of_its_robot() -> None:
 def test_the_schemas_accept_every_example() -> None:
     made = schemas()
     found = {
-        name: complaints(made[f"{channel_of(name)}.{VERSION}.json"], example["data"])
+        name: complaints(made[CHANNELS[channel_of(name)].schema], example["data"])
         + complaints(EVENT_HEADERS, example["headers"])
         for name, example in MESSAGES.items()
     }

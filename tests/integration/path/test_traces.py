@@ -1,8 +1,9 @@
 """The trace of a run: one from its trigger to its delivery, at a receiver of OTLP; and a receiver that is no help."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from tests.integration.path.test_real_model import untidy
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 WHY = "trigger event leads lead.created"
+Start = Callable[[], AbstractAsyncContextManager[System]]
 USED = ("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens")
 
 
@@ -39,13 +41,20 @@ async def model() -> AsyncIterator[OpenAIServer]:
         yield made
 
 
-def a_system_with(
-    model: OpenAIServer, folder: Path, nats: EmbeddedServer, mongo_url: str, prefix: str
-) -> AbstractAsyncContextManager[System]:
+@pytest.fixture
+def start(
+    receiver: OtlpReceiver,
+    model: OpenAIServer,
+    tmp_path: Path,
+    nats: EmbeddedServer,
+    mongo_url: str,
+    mongo_prefix: str,
+) -> Start:
+    """Starts the system, whose services send their spans to the receiver."""
     environ = {"OPENAI_API_KEY": "sk-of-the-test", "OPENAI_BASE_URL": model.url, "OPENAI_MODEL": "scripted"}
-    servers = {"nats_url": nats.url, "mongo_url": mongo_url, "mongo_prefix": prefix}
+    servers = {"nats_url": nats.url, "mongo_url": mongo_url, "mongo_prefix": mongo_prefix}
     runtime = Runtime()
-    return a_system(folder / "rota", **servers, runtime=runtime, connector="openai", environ=environ)
+    return partial(a_system, tmp_path / "rota", **servers, runtime=runtime, connector="openai", environ=environ)
 
 
 async def run_of_a_lead(system: System) -> Execution:
@@ -60,14 +69,9 @@ async def run_of_a_lead(system: System) -> Execution:
 
 
 async def test_one_trace_leads_from_the_trigger_to_the_delivery_with_all_tokens(
-    receiver: OtlpReceiver,
-    model: OpenAIServer,
-    tmp_path: Path,
-    nats: EmbeddedServer,
-    mongo_url: str,
-    mongo_prefix: str,
+    receiver: OtlpReceiver, start: Start
 ) -> None:  # F19 CL-24
-    async with a_system_with(model, tmp_path, nats, mongo_url, mongo_prefix) as system:
+    async with start() as system:
         over = await run_of_a_lead(system)
         assert over.status is ExecStatus.COMPLETED, over.error
         root_id, delivered = run_span(over.execution_id), over.delivery
@@ -97,15 +101,8 @@ async def test_one_trace_leads_from_the_trigger_to_the_delivery_with_all_tokens(
     assert {span["span_id"] for span in shown["spans"]} == set(receiver.spans)
 
 
-async def test_the_trace_of_a_planned_run_begins_when_it_is_due(
-    receiver: OtlpReceiver,
-    model: OpenAIServer,
-    tmp_path: Path,
-    nats: EmbeddedServer,
-    mongo_url: str,
-    mongo_prefix: str,
-) -> None:  # F19
-    async with a_system_with(model, tmp_path, nats, mongo_url, mongo_prefix) as system:
+async def test_the_trace_of_a_planned_run_begins_when_it_is_due(receiver: OtlpReceiver, start: Start) -> None:  # F19
+    async with start() as system:
         await system.api.create_robot(example("lead-processor", system.hooks.url))
         item = {"action": "plan.add", "messages": [{"content": "Look at BigCorp"}]}
         due = now() + timedelta(seconds=1)
@@ -124,18 +121,12 @@ async def test_the_trace_of_a_planned_run_begins_when_it_is_due(
 
 @pytest.mark.parametrize("fault", ["slow", "away"])
 async def test_a_receiver_that_is_no_help_holds_up_no_run_and_what_is_lost_is_counted(
-    fault: str,
-    receiver: OtlpReceiver,
-    model: OpenAIServer,
-    tmp_path: Path,
-    nats: EmbeddedServer,
-    mongo_url: str,
-    mongo_prefix: str,
+    fault: str, receiver: OtlpReceiver, start: Start
 ) -> None:  # CL-24
     receiver.silent, receiver.status = fault == "slow", 503
     lost = SPANS.labels("executor", "lost: unreachable")._value
     before = lost.get()
-    async with a_system_with(model, tmp_path, nats, mongo_url, mongo_prefix) as system:
+    async with start() as system:
         over = await run_of_a_lead(system)
         assert over.status is ExecStatus.COMPLETED, over.error
         await receiver.until(lambda it: it.requests >= 3)  # of both services, and again

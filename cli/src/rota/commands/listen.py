@@ -1,5 +1,6 @@
 """`rota listen`: a receiver of signed results on this machine."""
 
+from collections import deque
 from contextlib import suppress
 from dataclasses import asdict
 from http import HTTPStatus
@@ -14,6 +15,9 @@ from rota.timestamps import now
 
 SHOWN = 2000
 """Characters of a result's text."""
+
+REMEMBERED = 10_000
+"""Deliveries that are known again when they come again."""
 
 
 def register(app: typer.Typer) -> None:
@@ -36,7 +40,7 @@ def listen(
 
     Without --secret nothing is verified. A wrong signature is answered with 401.
     """
-    left, accepted = count, set[str]()
+    left, accepted = count, deque[str](maxlen=REMEMBERED)
 
     def received(request: Received) -> None:
         nonlocal left
@@ -44,7 +48,7 @@ def listen(
             warn(f"{request.message_id} came again, and was answered {request.status}: it is shown once")
             return
         if request.message_id and request.status < HTTPStatus.MULTIPLE_CHOICES:
-            accepted.add(request.message_id)
+            accepted.append(request.message_id)
         left -= 1
         say_json(asdict(request)) if json else _print(request)
         if left == 0:

@@ -17,7 +17,7 @@ from rota.context import Context, origin
 from rota.findings import TIMEOUT_S, Finding, Level
 from rota.server.doctor_streams import check_streams
 from rota.urls import without_password
-from rota_common.bus.connection import identity
+from rota_common.bus.connection import asks_for_a_key, identity
 from rota_common.nats_admin.config import Folder
 from rota_common.nats_admin.permissions import OPERATOR
 from rota_common.runtime.embedded_servers import EmbeddedError, find_mongod, find_nats_server
@@ -79,7 +79,7 @@ async def connect_operator(given: Context) -> Client | Finding:
         return await nats.connect(url, **options, **who)
     except (OSError, nats.errors.Error, TimeoutError, ValueError, NkeysError) as error:
         shown, said = without_password(url), [error, *seen]
-        if any("authorization violation" in str(each).lower() for each in said):
+        if any(map(asks_for_a_key, said)):
             problem = f"{shown} doesn't know the key in {key}" if key else f"{shown} asks for a key: none was sent"
             return Finding("nats", Level.MISSING, problem, _correct_key(given))
         mend = "start it, or correct ROTA_NATS_URL and ROTA_NATS_CA_FILE (with TLS)"

@@ -8,7 +8,6 @@ from rota_contracts.envelope import CONTENT_TYPE
 from rota_contracts.feed import API_PREFIX, feed_durable, public_channels
 from rota_contracts.model import Payload
 from rota_contracts.tooling.asyncapi import PARAMETERS, Document, channel_document, schemas_of
-from rota_contracts.tooling.schemas import VERSION
 
 SERVER: Document = {
     "host": "{host}",
@@ -39,7 +38,7 @@ def feed_asyncapi() -> Document:
         "id": f"urn:{ROOT.replace('.', ':')}:feed",
         "info": {
             "title": "Rota: the feed",
-            "version": VERSION,
+            "version": ROOT.rpartition(".")[2],
             "description": "What programs of a team read on NATS, each with a key and a position of its own.",
             "license": {"name": "Apache-2.0"},
         },

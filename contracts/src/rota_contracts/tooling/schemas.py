@@ -14,7 +14,6 @@ Schema = dict[str, Any]
 
 ROBOT_SCHEMA = "robot.json"
 RPC = "rpc/"
-VERSION = ROOT.rpartition(".")[2]
 
 TARGETS: dict[str, type[Part]] = {
     "email": EmailTarget,

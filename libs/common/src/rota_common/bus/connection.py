@@ -36,6 +36,11 @@ def identity(name: str, nkey_file: str, ca_file: str = "") -> dict[str, Any]:
     return who | _tls(ca_file, "tls") if ca_file else who
 
 
+def asks_for_a_key(error: Exception) -> bool:
+    """Has the server refused a connection because its key is missing or unknown?"""
+    return "authorization violation" in str(error).lower()
+
+
 def _tls(ca_file: str, context: str) -> dict[str, Any]:
     """The handshake comes first: else the server's first line, which is not signed, would say whether TLS is used.
 

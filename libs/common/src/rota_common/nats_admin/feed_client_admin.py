@@ -17,7 +17,7 @@ from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 from nats.js.errors import NotFoundError
 from pydantic import TypeAdapter, ValidationError
 
-from rota_common.bus.connection import identity
+from rota_common.bus.connection import asks_for_a_key, identity
 from rota_common.nats_admin.accounts import SYSTEM_USER, Accounts
 from rota_common.nats_admin.config import Folder, new_key
 from rota_common.nats_admin.permissions import OPERATOR
@@ -162,7 +162,7 @@ class FeedClients:
 
 def failure(url: str, folder: Path, error: Exception) -> tuple[str, str]:
     """What was expected and what came instead; and what to do."""
-    if "authorization violation" in str(error).lower():
+    if asks_for_a_key(error):
         what = f"expected NATS at {url} to know the keys in {folder}, got {error}"
         return what, "name the folder of its own configuration, or let it read that again"
     if isinstance(error, FileNotFoundError):

@@ -29,6 +29,7 @@ async def failure_of(check: Hook, *, timeout: float = 2) -> Failure | None:
 
 
 async def run_all(hooks: Sequence[Hook]) -> None:
+    """One after another, whatever becomes of those before."""
     for hook in hooks:
         with contextlib.suppress(Exception):  # one that fails must not keep the others from closing
             await hook()

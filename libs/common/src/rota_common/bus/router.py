@@ -1,5 +1,6 @@
 """The table of a service's handlers: `router.on(CHANNEL, handler)` and `router.answer(QUESTION, handler)`."""
 
+from functools import wraps
 from typing import Any, TypeVar
 
 from rota_common.bus.gate import Gate
@@ -39,4 +40,5 @@ class Router:
 
 
 def _upcasting(upcast: Upcast[Any], handle: H) -> H:
-    return lambda event, *reason: handle(upcast(event), *reason)
+    """It goes by the handler's name and module, which middlewares and logs may ask for."""
+    return wraps(handle)(lambda event, *reason: handle(upcast(event), *reason))

@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ import nats
 from prometheus_client.parser import text_string_to_metric_families
 
 from rota_common.bus.connection import identity
+from rota_common.clock import now
 from rota_common.nats_admin.config import Folder
 from rota_common.nats_admin.permissions import OPERATOR, TOPOLOGY
 from rota_common.runtime.embedded_servers import EmbeddedServer
@@ -49,6 +51,7 @@ class Fleet:
         self, folder: Path, *, server: EmbeddedServer, mongo_url: str, old: Path, settings: Mapping[str, str]
     ) -> None:
         self._server, self._keys = server, Folder(folder / "nats")
+        self.mongo_url = mongo_url
         self._old = old
         self.errors: list[str] = []
         self.gateways: list[str] = []
@@ -105,6 +108,16 @@ class Fleet:
         if code := await job.wait():
             raise RuntimeError(f"expected the topology of {build} to succeed, got {code}")
 
+    async def migrate_documents(self) -> None:
+        """As in each service's container, once all services are new."""
+        environ = os.environ | {"ROTA_MONGO_URL": self.mongo_url}
+        for service in SERVICES:
+            job = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "rota_common.migrate", service, env=environ
+            )
+            if code := await job.wait():
+                raise RuntimeError(f"expected the migration of {service} to succeed, got {code}")
+
     async def topology(self) -> dict[str, Any]:
         """The configuration of every stream, bucket and consumer, by name."""
         who = identity(OPERATOR, str(self._keys.key(OPERATOR)))
@@ -119,6 +132,23 @@ class Fleet:
             return found
         finally:
             await client.close()
+
+    async def plan(self, team: str, member: str, later: timedelta) -> None:
+        """An item in a robot's plan."""
+        body = {
+            "action": "plan.add",
+            "messages": [{"content": "Call the lead"}],
+            "plan_time": (now() + later).isoformat(),
+        }
+        async with httpx.AsyncClient(trust_env=False, headers=ADMIN, timeout=30) as client:
+            path = f"{self.gateways[0]}/v1/teams/{team}/robots/{member}/intervene"
+            (await client.post(path, json=body)).raise_for_status()
+
+    async def plans(self, team: str) -> list[Any]:
+        async with httpx.AsyncClient(trust_env=False, headers=ADMIN, timeout=30) as client:
+            answer = (await client.get(f"{self.gateways[0]}/v1/teams/{team}/plans")).raise_for_status().json()
+        found: list[Any] = answer["items"]
+        return found
 
     async def create(self, *bodies: tuple[str, dict[str, Any]]) -> None:
         await self._processes.create(*bodies)

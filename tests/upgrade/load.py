@@ -140,6 +140,11 @@ class Load:
                 return {each: ended.get(each, "never begun") for each in missing}
             await asyncio.sleep(LOOK_S)
 
+    async def first_completed(self) -> None:
+        async with asyncio.timeout(LONGEST_S):
+            while "completed" not in (await self.executions(CLERK)).values():
+                await asyncio.sleep(LOOK_S)
+
     def _delivered_leads(self) -> set[str]:
         """By the event that a result answers."""
         return {hook.body["data"].get("event", {}).get("id", "") for hook in self.hooks.received}

@@ -1,23 +1,23 @@
 """Documents that the last release stored are read by this tree: a version reads what the version before wrote."""
 
-from pathlib import Path
-
-from bson.json_util import JSONOptions, loads
-
-from rota.server.upgrade_check import DATABASES
-
-STORED = Path(__file__).parent / "stored_by_0_1_0"
-"""From an upgrade's run, before its first step, as MongoDB's extended JSON: `<database>.<collection>.json`."""
-
-NONE_WAS_STORED = {("scheduler", "plans")}
+from rota.server.stored_forms import DATABASES
+from tests.upgrade.stored import WRITTEN_BEFORE, stored_documents
 
 
 def test_every_form_of_the_last_release_is_read() -> None:
     read = set[tuple[str, str]]()
-    for file in STORED.glob("*.json"):
-        database, collection = file.stem.split(".")
-        for document in loads(file.read_text(), json_options=JSONOptions(tz_aware=True)):
+    for (database, collection), documents in stored_documents().items():
+        for document in documents:
             DATABASES[database][collection].parse(document)
             read.add((database, collection))
-    forms = {(database, collection) for database, forms in DATABASES.items() for collection in forms}
-    assert read == forms - NONE_WAS_STORED
+    assert read == {(database, collection) for database, forms in DATABASES.items() for collection in forms}
+
+
+def test_of_every_older_form_it_is_known_how_it_was_written() -> None:
+    older = {
+        (database, collection, one.what)
+        for database, forms in DATABASES.items()
+        for collection, form in forms.items()
+        for one in form.older
+    }
+    assert older == {*WRITTEN_BEFORE}

@@ -1,7 +1,9 @@
 """An upgrade from the last release to this tree and a rollback, under load: nothing is lost, doubled or unreadable."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Coroutine
+from datetime import timedelta
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -19,8 +21,9 @@ from rota_contracts.version import VERSION
 from tests.chaos.qdrant_server import qdrant_server
 from tests.figures import Figures
 from tests.upgrade.fleet import READERS_FIRST, Fleet
-from tests.upgrade.load import EVERY_S, SOURCE, TEAM, WATCH, Load, robots
+from tests.upgrade.load import CLERK, EVERY_S, SOURCE, TEAM, WATCH, Load, robots
 from tests.upgrade.releases import Release, releases
+from tests.upgrade.stored import StoredDocuments
 
 pytestmark = [pytest.mark.soak, pytest.mark.integration]
 
@@ -29,6 +32,8 @@ BESIDE_S = 10.0
 
 START_S = 180.0
 """The stand-in for Qdrant imports for seconds, and longer on a busy machine."""
+
+IN_A_WEEK = timedelta(days=7)
 
 IN_SECRET, OUT_SECRET = new_secret(), new_secret()
 
@@ -68,28 +73,32 @@ async def test_an_upgrade_and_a_rollback_under_load_lose_nothing(fleet: Fleet, l
     await fleet.apply_topology("old")
     await fleet.start(SERVICES, "old")
     async with webhook_receiver(OUT_SECRET) as hooks, asyncio.TaskGroup() as group:
-        source = {"name": SOURCE, "secret": "$ENV.IN_SECRET"}
-        made = [(f"/v1/teams/{TEAM}/robots", each) for each in robots(hooks.url)]
-        await fleet.create(("/v1/teams", {"team_id": TEAM}), (f"/v1/teams/{TEAM}/sources", source), *made)
+        await define(fleet, hooks.url)
         load = Load(fleet, IN_SECRET, hooks)
         sending = group.create_task(load.run())
-        took = [await timed(upgrade(fleet)), await timed(roll_back(fleet))]
+        await load.first_completed()
+        older = await write_as_before(fleet)
+        took = [await timed(upgrade(fleet)), await timed(migrate(fleet)), await timed(roll_back(fleet))]
         load.end()
         await sending
         missing = await load.all_delivered()
         clocked = len(await load.executions(WATCH))
         due = (monotonic() - load.began) / EVERY_S
         dead, errors = await load.dead_letters(), await fleet.all_errors()
+        planned = await fleet.plans(TEAM)
     doubled = {run: ids for run, ids in load.delivered.items() if len(ids) > 1}
-    seconds = {"upgrade, s": took[0], "rollback, s": took[1], "all, s": monotonic() - began}
+    seconds = dict(zip(("upgrade, s", "migration, s", "rollback, s"), took, strict=True))
     counts = {"runs of the clock": clocked, "lost": len(missing), "doubled": len(doubled), "unreadable": len(errors)}
-    note(load, {"from": last.version, "to": VERSION, **seconds, **counts})
+    whole = {"all, s": monotonic() - began, "documents migrated": sum(older.values())}
+    note(load, {"from": last.version, "to": VERSION, **seconds, **whole, **counts})
     assert not load.failed
     assert not missing
     assert not doubled
     assert not [hook for hook in hooks.received if not hook.verified]
     assert len(set(load.accepted.values())) == len(load.accepted)
     assert clocked == pytest.approx(due, abs=3), "each due instant is one run"
+    assert all(older.values()), "of each older form there were some"
+    assert len(planned) == 1
     assert not dead
     assert not errors
 
@@ -109,6 +118,27 @@ async def timed(work: Coroutine[Any, Any, None]) -> float:
     began = monotonic()
     await work
     return monotonic() - began
+
+
+async def define(fleet: Fleet, hook_url: str) -> None:
+    source = {"name": SOURCE, "secret": "$ENV.IN_SECRET"}
+    made = [(f"/v1/teams/{TEAM}/robots", each) for each in robots(hook_url)]
+    await fleet.create(("/v1/teams", {"team_id": TEAM}), (f"/v1/teams/{TEAM}/sources", source), *made)
+    await fleet.plan(TEAM, CLERK, IN_A_WEEK)
+
+
+async def write_as_before(fleet: Fleet) -> dict[tuple[str, str, str], int]:
+    """Documents as a version before the last release wrote them, by their older form."""
+    with StoredDocuments(fleet.mongo_url) as stored:
+        if os.environ.get("ROTA_KEEP_DOCUMENTS"):
+            await stored.keep()
+        return await stored.write_as_before()
+
+
+async def migrate(fleet: Fleet) -> None:
+    await fleet.migrate_documents()
+    with StoredDocuments(fleet.mongo_url) as stored:
+        assert not any((await stored.in_older_forms()).values())
 
 
 async def upgrade(fleet: Fleet) -> None:

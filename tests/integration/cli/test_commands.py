@@ -174,6 +174,22 @@ def test_an_upgrade_is_checked_against_streams_and_stored_documents(rota: Rota, 
     assert "robots strange: KeyError" in " ".join(checked.stdout.split())
 
 
+def test_stored_documents_in_an_older_form_are_named_and_migrated(rota: Rota, running: Up) -> None:  # F7
+    client: MongoClient[dict[str, Any]] = MongoClient(running.ready["mongo_url"])
+    with client:
+        robots = client["rota_gateway"]["robots"]
+        before = list(robots.find())
+        robots.update_many({}, {"$unset": {"databases": "", "form": ""}})
+        (noted,) = (one for one in rota.json("upgrade", "--check") if one["part"] == "rota_gateway.robots")
+        migrate = (sys.executable, "-m", "rota_common.migrate", "trigger-gateway")
+        environ = rota.environ() | {"ROTA_MONGO_URL": running.ready["mongo_url"]}
+        done = subprocess.run(migrate, env=environ, capture_output=True, text=True, check=True)
+        assert list(robots.find()) == before
+    assert (noted["level"], noted["found"]) == ("note", f"{len(before)} documents without their databases")
+    assert "rota_common.migrate" in noted["mend"]
+    assert done.stdout == f"rota_gateway.robots without their databases: {len(before)} migrated\n"
+
+
 def test_the_example_feed_client_reads_a_delivery(rota: Rota, running: Up) -> None:
     # DC-10
     (added,) = rota.json("feed-clients", "add", running.ready["team"], "example")

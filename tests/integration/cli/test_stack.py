@@ -11,7 +11,9 @@ from rota.server import servers
 from rota.server.stack import Stack
 from rota_common.runtime import embedded_servers
 from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.stores.mongo import Mongo
 from tests.integration.cli.harness import TIMEOUT_S, processes_of
+from tests.upgrade.stored import WRITTEN_BEFORE, stored_documents
 
 pytestmark = pytest.mark.integration
 
@@ -33,6 +35,27 @@ async def test_given_servers_are_used_and_left_running(nats: EmbeddedServer, mon
         assert (stack.nats_url, stack.mongo_url) == (nats.url, mongo_url)
         assert processes_of(tmp_path / "stack") == []
     assert nats.pid
+
+
+async def test_documents_in_an_older_form_are_migrated_before_anything_starts(
+    nats: EmbeddedServer, mongo_url: str, mongo_prefix: str, tmp_path: Path
+) -> None:  # F7
+    (document,) = stored_documents()["scheduler", "plans"]
+    seen: list[tuple[str, str]] = []
+    stack = Stack(
+        tmp_path / "stack",
+        nats_url=nats.url,
+        mongo_url=mongo_url,
+        mongo_prefix=mongo_prefix,
+        progress=lambda part, state: seen.append((part, state)),
+    )
+    mongo = Mongo(mongo_url, f"{mongo_prefix}_scheduler")
+    plans = mongo.database["plans"]
+    await plans.insert_one(document)
+    await plans.update_one({}, WRITTEN_BEFORE["scheduler", "plans", "with their item as an object"](document))
+    async with stack:
+        assert ("documents", f"{mongo_prefix}_scheduler.plans with their item as an object: 1 migrated") in seen
+    await mongo.close()
 
 
 async def test_a_port_that_another_program_takes_in_the_last_moment_is_left_to_it(

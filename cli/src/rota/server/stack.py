@@ -18,6 +18,8 @@ from rota.server.services import GATEWAY, StackSettings, problems, stop_all, wai
 from rota_common.nats_admin.config import Folder
 from rota_common.runtime.service import Runtime
 from rota_common.runtime.serving import App
+from rota_common.stores.migrations import migrate_all
+from rota_common.stores.mongo import Mongo
 
 
 def silent(part: str, state: str) -> None:
@@ -98,6 +100,7 @@ class Stack:
         servers, _ = await asyncio.gather(starting, asyncio.to_thread(_import_services))
         self.nats_url, self.mongo_url = servers.nats_url, servers.mongo_url
         self.nats = servers.nats
+        await self._migrate()
         self.apps = self._build(url_of(listener))
         others = {name: app for name, app in self.apps.items() if name != GATEWAY}
         self._ends.push_async_callback(stop_all, others)
@@ -107,6 +110,19 @@ class Stack:
         self.url = await self._ends.enter_async_context(serving(self.apps[GATEWAY].http, listener))
         await wait_until_ready(self.apps)
         self.progress("services", f"{len(self.apps)} ready: {', '.join(self.apps)}")
+
+    async def _migrate(self) -> None:
+        """Nothing of another version runs on this folder."""
+        from rota.server.stored_forms import DATABASES
+
+        for name, forms in DATABASES.items():
+            mongo = Mongo(self.mongo_url, f"{self.mongo_prefix}_{name}")
+            try:
+                async for part, ended in migrate_all(mongo.database, forms):
+                    if ended.changed or ended.left:
+                        self.progress("documents", f"{part}: {ended}")
+            finally:
+                await mongo.close()
 
     def _build(self, public_url: str) -> dict[str, App]:
         from rota.server.build import build_all

@@ -5,33 +5,25 @@ from collections.abc import Mapping, Sequence
 import nats.errors
 from nats.js import JetStreamContext
 from nats.js.api import ConsumerConfig
-from pymongo.errors import PyMongoError
+from pymongo.errors import ExecutionTimeout, PyMongoError
 
-from delivery_center.adapters.stored_forms import STORED_FORMS as OF_DELIVERY
-from executor.adapters.stored_forms import STORED_FORMS as OF_EXECUTOR
 from rota.client import Api
 from rota.context import Context, own_rota
 from rota.errors import CliError
 from rota.findings import TIMEOUT_S, Finding, Level
 from rota.server.doctor import connect_operator
+from rota.server.stored_forms import DATABASES
 from rota.urls import without_password
 from rota_common.nats_admin.compare_topology import consumer_differences, differences, left_over
-from rota_common.stores.mongo import Mongo
-from rota_common.stores.stored_forms import StoredForm, unreadable_documents
+from rota_common.stores.mongo import Database, Mongo
+from rota_common.stores.stored_forms import OlderForm, StoredForm, unreadable_documents
 from rota_common.topology import find_stream
 from rota_contracts.catalog import SERVICES
 from rota_contracts.streams import BUCKETS, STREAMS
 from rota_contracts.version import FIRST_REPORTED, VERSION, beside
-from scheduler.adapters.stored_forms import STORED_FORMS as OF_SCHEDULER
-from trigger_gateway.adapters.stored_forms import STORED_FORMS as OF_GATEWAY
 
-NEWEST, NAMED = 1000, 3
-DATABASES: Mapping[str, Mapping[str, StoredForm]] = {
-    "gateway": OF_GATEWAY,
-    "scheduler": OF_SCHEDULER,
-    "executor": OF_EXECUTOR,
-    "delivery": OF_DELIVERY,
-}
+NEWEST, NAMED, COUNT_MS = 1000, 3, 10_000
+MIGRATE = "python -m rota_common.migrate SERVICE in the service's container"
 APPLY = "before the services: python -m rota_common.topology of this version, on a cluster with --replicas 3"
 
 
@@ -135,7 +127,11 @@ async def _mongo(url: str, prefix: str) -> list[Finding]:
     except (PyMongoError, ValueError) as error:
         return [Finding("mongodb", Level.MISSING, f"{without_password(url)}: {error}", "correct ROTA_MONGO_URL")]
     try:
-        return [await check_documents(mongo, f"{prefix}_{name}", forms) for name, forms in DATABASES.items()]
+        found = []
+        for name, forms in DATABASES.items():
+            database = mongo.client[f"{prefix}_{name}"]
+            found += [await check_documents(database, forms), *await check_older_forms(database, forms)]
+        return found
     except PyMongoError as error:
         problem = f"{without_password(url)}: {error!s:.200}"
         return [Finding("mongodb", Level.MISSING, problem, "correct ROTA_MONGO_URL: its user must be able to read")]
@@ -143,10 +139,31 @@ async def _mongo(url: str, prefix: str) -> list[Finding]:
         await mongo.close()
 
 
-async def check_documents(mongo: Mongo, database: str, forms: Mapping[str, StoredForm]) -> Finding:
-    unreadable = await unreadable_documents(mongo.client[database], forms, newest=NEWEST)
+async def check_documents(database: Database, forms: Mapping[str, StoredForm]) -> Finding:
+    unreadable = await unreadable_documents(database, forms, newest=NEWEST)
     if not unreadable:
-        return Finding(database, Level.OK, f"the newest documents of {', '.join(forms)} can be read")
+        return Finding(database.name, Level.OK, f"the newest documents of {', '.join(forms)} can be read")
     named = "; ".join(f"{each.collection} {each.id}: {each.reason}" for each in unreadable[:NAMED])
     mend = f"{VERSION} would set them aside: stay with the version that reads them until they are over, or report it"
-    return Finding(database, Level.MISSING, f"{len(unreadable)} documents can't be read: {named}", mend)
+    return Finding(database.name, Level.MISSING, f"{len(unreadable)} documents can't be read: {named}", mend)
+
+
+async def check_older_forms(database: Database, forms: Mapping[str, StoredForm]) -> list[Finding]:
+    found = []
+    for name, form in forms.items():
+        for older in form.older:
+            part = f"{database.name}.{name}"
+            try:
+                count = await database[name].count_documents(dict(older.where), maxTimeMS=COUNT_MS)
+            except ExecutionTimeout:
+                count = None
+            if count != 0:
+                found.append(_older(part, "too many to count" if count is None else f"{count}", older))
+    return found
+
+
+def _older(part: str, count: str, older: OlderForm) -> Finding:
+    if older.update is None:
+        mend = f"{VERSION} reads them no more: {MIGRATE} of the version before, while it runs"
+        return Finding(part, Level.MISSING, f"{count} documents {older.what}", mend)
+    return Finding(part, Level.NOTE, f"{count} documents {older.what}", f"{MIGRATE}, once all of it is {VERSION}")

@@ -138,9 +138,12 @@ class EventSubscription(Part):
         holds = (condition.holds(data or {}) for condition in self.filter.conditions)
         return self.covers(source, event_type, kind=kind) and all(holds)
 
+    def names(self, source: str, *, kind: str) -> bool:
+        return self.type == kind and self.source_name == source
+
     def covers(self, source: str, event_type: str | None, *, kind: str = "webhook") -> bool:
         """As `wants`, whatever the conditions are."""
-        if self.type != kind or self.source_name != source:
+        if not self.names(source, kind=kind):
             return False
         if kind == "webhook":
             return any_matches(self.filter.event_types, event_type)

@@ -69,7 +69,6 @@ class MongoDeliveries:
         await self._deliveries.create_index([("state", 1), ("context.team_id", 1), *NEWEST], name="of_state")
         await self._deliveries.create_index([("targets.target_id", 1), *NEWEST], name="of_target")
         await remove_after(self._database, "deliveries", "over_at", self._keep)
-        await self._deliveries.update_many({"state": None}, [{"$set": AS_OF_OLD}])
 
     async def find(self, request_id: str) -> Delivery | None:
         document = await self._deliveries.find_one({"_id": request_id})
@@ -198,19 +197,3 @@ def _matching(asked: DeliveryFilter) -> list[Document]:
     if asked.until is not None:
         conditions.append({"created_at": {"$lt": asked.until}})
     return conditions
-
-
-AS_OF_OLD: Document = {
-    "state": {
-        "$switch": {
-            "branches": [
-                {"case": {"$in": ["retrying", "$targets.state"]}, "then": "pending"},
-                {"case": {"$in": ["failed", "$targets.state"]}, "then": "failed"},
-                {"case": {"$ne": [{"$ifNull": ["$error", None]}, None]}, "then": "failed"},
-            ],
-            "default": "delivered",
-        }
-    },
-    "over_at": {"$cond": [{"$eq": [{"$type": "$due_at"}, "missing"]}, "$accepted_at", "$$REMOVE"]},
-}
-"""Fields that documents of earlier versions lack."""

@@ -112,9 +112,14 @@ def _unpublished(unpublished: PlanFact) -> Document:
 
 
 def _item(document: Document) -> PlanItem:
-    """Text, because people wrote its messages; an object in documents from before."""
+    """Text, because people wrote its messages; an object in the older form."""
     item = document["item"]
     return PlanItem.model_validate_json(item) if isinstance(item, str) else PlanItem.model_validate(item)
+
+
+def with_item_as_text(document: Document) -> Document:
+    """The update that makes it of a document of the older form."""
+    return {"$set": {"item": _item(document).model_dump_json()}}
 
 
 def plan_of(document: Document) -> Plan:

@@ -1,12 +1,20 @@
 """The forms of documents in the scheduler's database."""
 
-from rota_common.stores.stored_forms import StoredForm
+from rota_common.stores.stored_forms import OlderForm, StoredForm
+from rota_common.stores.trigger_documents import input_as_object
 from scheduler.adapters.mongo_clocks import clock_state_of
-from scheduler.adapters.mongo_plans import plan_of
+from scheduler.adapters.mongo_plans import plan_of, with_item_as_text
 from scheduler.adapters.queue_documents import entry_of, stored_trigger_of
 
+ITEM_AS_OBJECT = OlderForm("with their item as an object", {"item": {"$type": "object"}}, ("item",), with_item_as_text)
+
+DATABASE = "scheduler"
 STORED_FORMS = {
-    "queue": StoredForm(lambda document: (entry_of(document), stored_trigger_of(document)), {"live": True}),
+    "queue": StoredForm(
+        lambda document: (entry_of(document), stored_trigger_of(document)),
+        {"live": True},
+        [input_as_object("trigger")],
+    ),
     "clocks": StoredForm(clock_state_of),
-    "plans": StoredForm(plan_of),
+    "plans": StoredForm(plan_of, older=[ITEM_AS_OBJECT]),
 }

@@ -23,6 +23,8 @@ from trigger_gateway.teams.shares import Allow, Usage, allow_all
 FORM = 2
 """Version of the document: 2 has `databases`; the first had no number."""
 
+FIRST_FORM: Document = {"form": None}
+
 
 class MongoRobots:
     """`_id` is `<team>/<member>`; neither can hold a slash."""
@@ -108,24 +110,22 @@ class MongoRobots:
         return robots, await self._robots.count_documents(those)
 
     async def subscribers(self, team: str, source: str, *, kind: str = "webhook") -> list[Subscriber]:
-        if kind == "database":
-            await self._note_databases(team)
-        field = "sources" if kind == "webhook" else "databases"
-        cursor = self._robots.find({"team": team, field: source})
-        return [each async for each in self._aside.readable_of(cursor, _subscriber)]
-
-    async def _note_databases(self, team: str) -> None:
-        """Add `databases` to records from before databases were sources."""
-        found = self._robots.find({"team": team, "form": None, **self._aside.readable})
-        async for record in self._aside.readable_of(found, record_of):
-            noted = {"databases": _databases(record.robot), "form": FORM}
-            await self._robots.update_one({**_unchanged(record), "form": None}, {"$set": noted})
+        known = {"sources": source} if kind == "webhook" else {"$or": [{"databases": source}, FIRST_FORM]}
+        found = self._robots.find({"team": team, "deleted": False, **known})
+        subscribers = self._aside.readable_of(found, _subscriber)
+        return [each async for each in subscribers if any(one.names(source, kind=kind) for one in each.subscriptions)]
 
 
 def _unchanged(record: RobotRecord) -> Document:
     """Matches the record if it is unchanged, its health too."""
     robot, health_at = record.robot, _text(record.health_at)
     return {"_id": f"{robot.team_id}/{robot.member_id}", "rev": robot.rev, "health_at": health_at}
+
+
+def second_form(document: Document) -> Document:
+    """The update that makes it of a document of the first form."""
+    robot = Robot.model_validate_json(document["robot"])
+    return {"$set": {"databases": _databases(robot), "form": FORM}}
 
 
 def _databases(robot: Robot) -> list[str]:

@@ -119,7 +119,7 @@ class Fleet:
                 raise RuntimeError(f"expected the migration of {service} to succeed, got {code}")
 
     async def topology(self) -> dict[str, Any]:
-        """The configuration of every stream, bucket and consumer, by name."""
+        """The configuration of every stream, bucket and durable consumer, by name: a watch has one that comes and goes."""
         who = identity(OPERATOR, str(self._keys.key(OPERATOR)))
         client = await nats.connect(self._server.url, **who)
         try:
@@ -128,7 +128,8 @@ class Fleet:
             for stream in await js.streams_info():
                 name = str(stream.config.name)
                 found[name] = stream.config
-                found |= {f"{name}/{each.name}": each.config for each in await js.consumers_info(name)}
+                there = [each.config for each in await js.consumers_info(name)]
+                found |= {f"{name}/{each.durable_name}": each for each in there if each.durable_name}
             return found
         finally:
             await client.close()

@@ -119,7 +119,7 @@ class Fleet:
                 raise RuntimeError(f"expected the migration of {service} to succeed, got {code}")
 
     async def topology(self) -> dict[str, Any]:
-        """The configuration of every stream, bucket and durable consumer, by name: a watch has one that comes and goes."""
+        """The configuration of each stream, bucket and durable consumer, by name; those of watches come and go."""
         who = identity(OPERATOR, str(self._keys.key(OPERATOR)))
         client = await nats.connect(self._server.url, **who)
         try:

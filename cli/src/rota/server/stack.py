@@ -11,10 +11,13 @@ from secrets import token_urlsafe
 from types import TracebackType
 from typing import Self
 
+from pymongo.errors import PyMongoError
+
 from rota.errors import CliError
 from rota.server.http import listening, serving, url_of
 from rota.server.servers import Progress, locked, start_servers
 from rota.server.services import GATEWAY, StackSettings, problems, stop_all, wait_until_ready
+from rota.urls import without_password
 from rota_common.nats_admin.config import Folder
 from rota_common.runtime.service import Runtime
 from rota_common.runtime.serving import App
@@ -115,14 +118,17 @@ class Stack:
         """Nothing of another version runs on this folder."""
         from rota.server.stored_forms import DATABASES
 
-        for name, forms in DATABASES.items():
-            mongo = Mongo(self.mongo_url, f"{self.mongo_prefix}_{name}")
-            try:
-                async for part, ended in migrate_all(mongo.database, forms):
+        mongo = Mongo(self.mongo_url, "admin")
+        try:
+            for name, forms in DATABASES.items():
+                async for part, ended in migrate_all(mongo.client[f"{self.mongo_prefix}_{name}"], forms):
                     if ended.changed or ended.left:
                         self.progress("documents", f"{part}: {ended}")
-            finally:
-                await mongo.close()
+        except PyMongoError as error:
+            what = f"expected a MongoDB replica set at {without_password(self.mongo_url)}: {error!s:.200}"
+            raise CliError(what, hint="correct --mongo-url, or omit the option") from error
+        finally:
+            await mongo.close()
 
     def _build(self, public_url: str) -> dict[str, App]:
         from rota.server.build import build_all

@@ -181,22 +181,6 @@ async def test_a_delivery_is_kept_for_some_days_after_its_last_attempt(mongo: Mo
     assert await over_at(mongo, "tried") == NOON + timedelta(days=3)
 
 
-async def test_documents_of_an_earlier_version_are_listed_and_expire(mongo: Mongo) -> None:
-    store = MongoDeliveries(mongo.database)
-    for each in (one("a", "delivered"), one("b", "failed", minute=1), one("c", "failed", "retrying", minute=2)):
-        await store.insert(each)
-    await store.insert(one("d", minute=3, error="there is no robot ann"))
-    unknown = {"state": "", "over_at": "", "replay_of": ""}
-    await mongo.database["deliveries"].update_many({}, {"$unset": unknown})
-    await store.prepare()
-    assert await listed(store, state="delivered") == ["a"]
-    assert await listed(store, state="failed") == ["d", "b"]
-    assert await listed(store, state="pending") == ["c"]
-    assert await replayable(store) == ["b", "c"]
-    assert await over_at(mongo, "a") == NOON
-    assert await over_at(mongo, "c") is None
-
-
 async def test_a_claim_looks_at_no_delivery_that_is_not_due(mongo: Mongo) -> None:
     store = MongoDeliveries(mongo.database)
     await store.prepare()

@@ -17,6 +17,7 @@ from delivery_center.adapters.mongo_sent_notices import MongoSentNotices
 from delivery_center.adapters.mongo_subscriptions import MongoSubscriptions
 from delivery_center.adapters.mongo_suppressions import MongoSuppressions
 from delivery_center.adapters.mongo_targets import MongoTargets
+from delivery_center.adapters.stored_forms import DATABASE
 from delivery_center.adapters.team_documents import TEAM_DOCUMENTS
 from delivery_center.ports import Adapters, Channel, Files, Suppressions
 from delivery_center.settings import Settings
@@ -44,7 +45,7 @@ Store = TypeVar(
 
 def real(settings: Settings, service: Service, environ: Mapping[str, str]) -> Adapters:
     """`environ` holds what the operator's settings refer to as `$ENV.NAME`."""
-    connection = Mongo.of(settings, "delivery")
+    connection = Mongo.of(settings, DATABASE)
     service.on_close(connection.close)
     service.probe("mongo", connection.ping)
     suppressions = _prepared(service, MongoSuppressions(connection.database))

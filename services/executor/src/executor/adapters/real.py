@@ -21,6 +21,7 @@ from executor.adapters.mongo_runs import MongoRuns
 from executor.adapters.nats_processes import NatsProcesses
 from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.adapters.rehearsal_model import RehearsalModel
+from executor.adapters.stored_forms import DATABASE
 from executor.adapters.team_documents import MongoRunsOfTeam
 from executor.adapters.team_files import TeamFiles
 from executor.agents.connectors import REHEARSAL
@@ -38,7 +39,7 @@ from rota_common.urls import networks
 
 def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | None = None) -> Adapters:
     """MongoDB, NATS, litellm and the MCP servers, prepared and probed by `service`."""
-    mongo = Mongo.of(settings, "executor")
+    mongo = Mongo.of(settings, DATABASE)
     runs, calls = MongoRuns(mongo.database, keep=timedelta(days=settings.keep_days)), MongoCalls(mongo.database)
     guard = partial(GuardedTransport, allowed=networks(settings.allow_private_targets))
     model, servers = LitellmModel(guard()), load_servers(settings.mcp_dir, os.environ if environ is None else environ)

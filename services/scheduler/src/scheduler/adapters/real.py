@@ -10,6 +10,7 @@ from scheduler.adapters.mongo_ended_triggers import MongoEndedTriggers
 from scheduler.adapters.mongo_plans import MongoPlans
 from scheduler.adapters.mongo_queue import MongoQueue
 from scheduler.adapters.mongo_robot_queues import MongoRobotQueues
+from scheduler.adapters.stored_forms import DATABASE
 from scheduler.adapters.team_documents import TEAM_DOCUMENTS
 from scheduler.ports import Adapters
 from scheduler.settings import Settings
@@ -17,7 +18,7 @@ from scheduler.settings import Settings
 
 def real(settings: Settings, service: Service) -> Adapters:
     """Also registers the stores' preparation, probe and closing on `service`."""
-    mongo = Mongo.of(settings, "scheduler")
+    mongo = Mongo.of(settings, DATABASE)
     queue = MongoQueue(mongo, lease=settings.lease)
     plans = MongoPlans(mongo.database)
     clocks = MongoClocks(mongo.database)

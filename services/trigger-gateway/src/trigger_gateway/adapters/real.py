@@ -29,6 +29,7 @@ from trigger_gateway.adapters.nats_definition_copies import NatsDefinitionCopies
 from trigger_gateway.adapters.nats_definitions import NatsDefinitions
 from trigger_gateway.adapters.operator_secrets import OperatorFiles
 from trigger_gateway.adapters.secrets_key import load_key
+from trigger_gateway.adapters.stored_forms import DATABASE
 from trigger_gateway.adapters.team_documents import TEAM_DOCUMENTS
 from trigger_gateway.ports import Adapters
 from trigger_gateway.settings import Settings
@@ -43,7 +44,7 @@ def real(
 ) -> Adapters:
     """Prepared when `service` starts, flushed and closed when it stops."""
     clock, cipher = service.runtime.clock, _cipher(settings)
-    mongo = Mongo.of(settings, "gateway")
+    mongo = Mongo.of(settings, DATABASE)
     keys, sources, robots = MongoKeys(mongo.database), MongoSources(mongo.database), MongoRobots(mongo.database)
     rates, requests = MongoRateStore(mongo.database), MongoRequests(mongo.database, clock)
     inbound = MongoInboundLog(mongo.database, service=service.name, limits=settings.post_limits)

@@ -1,5 +1,6 @@
 """The forms of documents that a service has stored: which of them this version can't read, and which are older."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +24,15 @@ class OlderForm:
     where: Mapping[str, Any]
     reads: Sequence[str] = ()
     update: Callable[[Document], Document] | None = None
+
+
+def as_object(what: str, place: str, *, text: Callable[[Any], str] = json.dumps) -> OlderForm:
+    """The older form of documents that hold an object in `place`, `a.b` a field of an object; now it is JSON text."""
+
+    def update(document: Document) -> Document:
+        return {"$set": {place: text(field_of(document, place))}}
+
+    return OlderForm(what, {place: {"$type": "object"}}, (place,), update)
 
 
 @dataclass(frozen=True)

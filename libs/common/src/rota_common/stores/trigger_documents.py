@@ -4,7 +4,7 @@ and no keys with a zero byte, and its depth is limited."""
 import json
 
 from rota_common.stores.mongo import Document
-from rota_common.stores.stored_forms import OlderForm, field_of
+from rota_common.stores.stored_forms import OlderForm, as_object
 from rota_contracts.messages.trigger import TriggerInput, TriggerReceivedV1
 
 
@@ -20,13 +20,8 @@ def trigger_fields(document: Document) -> Document:
 
 
 def input_as_object(trigger: str) -> OlderForm:
-    """The older form of documents that hold a trigger in the field `trigger`, `a.b` one of an object."""
-    place = f"{trigger}.input"
-
-    def update(document: Document) -> Document:
-        return {"$set": {place: json.dumps(field_of(document, place))}}
-
-    return OlderForm("with their trigger's input as an object", {place: {"$type": "object"}}, (place,), update)
+    """The older form of documents that hold a trigger in the field `trigger`."""
+    return as_object("with their trigger's input as an object", f"{trigger}.input")
 
 
 def stored_trigger(document: Document) -> TriggerReceivedV1:

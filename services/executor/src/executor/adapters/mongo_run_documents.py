@@ -120,11 +120,6 @@ def read(document: Document) -> Run:
     return as_stored(run, document, apart)
 
 
-def with_robot_as_text(document: Document) -> Document:
-    """The update that makes it of a document of the older form."""
-    return {"$set": {"run.robot": AS_STORED["run.robot"](document["run"]["robot"])}}
-
-
 def execution_fields(stored: Document) -> Document:
     """An execution, or a part of one, as it is read."""
     return stored | {"trigger": trigger_fields(stored["trigger"])}

@@ -117,9 +117,9 @@ def _item(document: Document) -> PlanItem:
     return PlanItem.model_validate_json(item) if isinstance(item, str) else PlanItem.model_validate(item)
 
 
-def with_item_as_text(document: Document) -> Document:
-    """The update that makes it of a document of the older form."""
-    return {"$set": {"item": _item(document).model_dump_json()}}
+def item_text(item: Document) -> str:
+    """An item of the older form, as it is stored now."""
+    return PlanItem.model_validate(item).model_dump_json()
 
 
 def plan_of(document: Document) -> Plan:

@@ -40,12 +40,13 @@ async def test_given_servers_are_used_and_left_running(nats: EmbeddedServer, mon
 async def test_a_mongodb_that_does_not_answer_is_named_without_its_password(
     nats: EmbeddedServer, tmp_path: Path
 ) -> None:
-    away = "mongodb://rota:hidden@127.0.0.1:9/?replicaSet=rs0"
-    with pytest.raises(CliError, match=r"expected a MongoDB replica set at mongodb://.*127\.0\.0\.1:9") as refused:
-        async with Stack(tmp_path / "stack", nats_url=nats.url, mongo_url=away):
-            raise AssertionError("without a MongoDB nothing must start")
-    assert "hidden" not in str(refused.value)
-    assert "--mongo-url" in str(refused.value.hint)
+    away, wrong = "mongodb://rota:hidden@127.0.0.1:9/?replicaSet=rs0", "mongodb://rota:hidden:twice@127.0.0.1:9"
+    for url in (away, wrong):
+        with pytest.raises(CliError, match=r"expected a MongoDB replica set at mongodb://127\.0\.0\.1:9") as refused:
+            async with Stack(tmp_path / "stack", nats_url=nats.url, mongo_url=url):
+                raise AssertionError("without a MongoDB nothing must start")
+        assert "hidden" not in str(refused.value)
+        assert "--mongo-url" in str(refused.value.hint)
 
 
 async def test_documents_in_an_older_form_are_migrated_before_anything_starts(

@@ -118,17 +118,17 @@ class Stack:
         """Nothing of another version runs on this folder."""
         from rota.server.stored_forms import DATABASES
 
-        mongo = Mongo(self.mongo_url, "admin")
         try:
-            for name, forms in DATABASES.items():
-                async for part, ended in migrate_all(mongo.client[f"{self.mongo_prefix}_{name}"], forms):
-                    if ended.changed or ended.left:
-                        self.progress("documents", f"{part}: {ended}")
+            async with AsyncExitStack() as ends:
+                mongo = Mongo(self.mongo_url, "admin")
+                ends.push_async_callback(mongo.close)
+                for name, forms in DATABASES.items():
+                    async for part, ended in migrate_all(mongo.client[f"{self.mongo_prefix}_{name}"], forms):
+                        if ended.changed or ended.left:
+                            self.progress("documents", f"{part}: {ended}")
         except PyMongoError as error:
             what = f"expected a MongoDB replica set at {without_password(self.mongo_url)}: {error!s:.200}"
             raise CliError(what, hint="correct --mongo-url, or omit the option") from error
-        finally:
-            await mongo.close()
 
     def _build(self, public_url: str) -> dict[str, App]:
         from rota.server.build import build_all

@@ -27,8 +27,9 @@ from tests.integration.executor.fixtures import ANSWERS
 from tests.integration.executor.harness import Harness, kind
 
 PROCESSES, RUNS, ROBOTS = 4, 20, ("ann", "bob")
-KILLED_AT = (4, 10, 16, 22, 28)
-"""The requests to the model whose senders are killed before they are answered; the ceilings allow more."""
+KILLED_AT = (3, 6, 9, 12, 15)
+"""From these requests to the model on, the sender of one is killed before it is answered. What it had reserved for its
+other calls is lost, too; the ceilings allow for that."""
 
 OUT, IN_PRICE, OUT_PRICE = 200, 1.0, 10.0
 CONNECTOR = f"""label: Scripted
@@ -50,14 +51,18 @@ CEILINGS: dict[str, tuple[float, float]] = {
 
 
 class Bill:
-    """The model's server: what it has billed to each, whether or not the sender lived to see the answer."""
+    """The model's server: what it has billed to each, whether or not the sender lived to see the answer.
+
+    `turns`: one more for each request, for the next run to be requested. `killed`: ids of processes.
+    """
 
     def __init__(self) -> None:
         self.money, self.tokens = Counter[str](), Counter[str]()
         self.over: list[str] = []
         self.requests = 0
         self.processes: dict[str, Process] = {}
-        self.killed: list[str] = []
+        self.killed: list[int] = []
+        self.turns: asyncio.Queue[None] = asyncio.Queue()
         self.unknown: list[str] = []
 
     async def __call__(self, asked: ModelRequest) -> Completion:
@@ -69,8 +74,8 @@ class Bill:
         robot, number = (found[1], found[2]) if found else ("?", "?")
         for name in (f"run {number}", f"robot {robot}", "team"):
             self._charge(name, tokens_in)
-        if self.requests in KILLED_AT:
-            self.kill(asked.headers["authorization"].removeprefix("Bearer "))
+        self.turns.put_nowait(None)
+        self._kill(self.processes[asked.headers["authorization"].removeprefix("Bearer ")])
         return Completion(text=ANSWERS[kind(asked)], usage=Usage(tokens_in, OUT))
 
     def _charge(self, name: str, tokens_in: int) -> None:
@@ -80,9 +85,11 @@ class Bill:
         if self.money[name] > money or self.tokens[name] > tokens:
             self.over.append(f"{name}: {self.money[name]:.4f} USD, {self.tokens[name]} tokens")
 
-    def kill(self, name: str) -> None:
-        self.processes[name].send_signal(signal.SIGKILL)
-        self.killed.append(name)
+    def _kill(self, sender: Process) -> None:
+        due = sum(number <= self.requests for number in KILLED_AT) > len(self.killed)
+        if due and sender.pid not in self.killed:
+            sender.send_signal(signal.SIGKILL)
+            self.killed.append(sender.pid)
 
 
 class Executors:
@@ -162,16 +169,18 @@ async def test_no_bill_exceeds_a_ceiling_though_executors_are_killed_at_their_ca
     for member in ROBOTS:
         await system.keep(robot(member))
     async with openai_server(bill) as model, Executors(bill, environ(tmp_path / "connectors", system, model.url)):
-        for number in range(RUNS):
-            member = ROBOTS[number % 2]
-            fields = {"padding": "." * 1000, "mark": f"Mark-{member}-{number}" + "." * 500}  # other runs see neither
-            data = {"source": "leads", "event_type": "lead.created", "data": fields}
-            await system.request(f"e{number}", member_id=member, input=data)
         runs = mongo.database["executions"]
         async with asyncio.timeout(20 * PATIENCE_S):  # each process imports for seconds before it works
+            for number in range(RUNS):
+                member = ROBOTS[number % 2]
+                mark = f"Mark-{member}-{number}" + "." * 500  # other runs see neither it nor the padding
+                fields = {"padding": "." * 1000, "mark": mark}
+                data = {"source": "leads", "event_type": "lead.created", "data": fields}
+                await system.request(f"e{number}", member_id=member, input=data)
+                await bill.turns.get()  # one after another: a process that is killed has few calls under way
             while True:
                 found = [document async for document in runs.find({}, {"run.execution": 1})]
-                if len(found) == RUNS and len(bill.killed) == len(KILLED_AT) and all(map(at_rest, found)):
+                if len(found) == RUNS and all(map(at_rest, found)):
                     break
                 await asyncio.sleep(0.5)
         reserved = {each["_id"]: each async for each in mongo.database["budgets"].find({})}

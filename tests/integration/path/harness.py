@@ -78,6 +78,10 @@ class System:
         )
         return await self.api.hook(self.team, SOURCE, body, headers)
 
+    async def asked(self, member: str, words: str) -> dict[str, Any]:
+        """A run of its own, on a person's word; an intervention would go to a run that is under way."""
+        return await self.api.trigger(member, {"type": "human", "messages": [{"content": words}]})
+
     async def ended(self, started: dict[str, Any]) -> Execution:
         """The execution that a trigger started, once it has finished."""
         return Execution.model_validate(await until_finished(self.api, started, timeout=60))

@@ -135,12 +135,8 @@ async def system(
 
 async def started(system: System, names: list[str]) -> dict[str, dict[str, Any]]:
     """Runs that are asked for at once, by name."""
-
-    async def one(name: str) -> dict[str, Any]:
-        said = {"action": "task.add", "messages": [{"content": f"request number {name}"}]}
-        return await system.api.intervene("writer", said)
-
-    return dict(zip(names, await asyncio.gather(*map(one, names)), strict=True))
+    asked = (system.asked("writer", f"request number {name}") for name in names)
+    return dict(zip(names, await asyncio.gather(*asked), strict=True))
 
 
 async def ended(system: System, runs: dict[str, dict[str, Any]]) -> dict[str, ExecStatus]:

@@ -78,8 +78,7 @@ async def runs(system: System, names: list[str]) -> dict[str, ExecStatus]:
     """How runs that are asked for at once have ended, by name."""
 
     async def one(name: str) -> ExecStatus:
-        said = {"action": "task.add", "messages": [{"content": f"request number {name}"}]}
-        return (await system.ended(await system.api.intervene("writer", said))).status
+        return (await system.ended(await system.asked("writer", f"request number {name}"))).status
 
     return dict(zip(names, await asyncio.gather(*(one(name) for name in names)), strict=True))
 

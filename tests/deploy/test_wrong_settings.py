@@ -1,8 +1,11 @@
-"""Wrong settings: each service names them in its log, shows no secret, and ends with an exit code of its own."""
+"""Wrong settings: each service names them in its log, and each command on standard error. None shows a secret, and each
+ends with an exit code of its own."""
 
 import json
 import runpy
+import sys
 from collections.abc import Mapping
+from importlib import import_module
 
 import pytest
 
@@ -28,6 +31,7 @@ WRONG: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "delivery-center": {"ROTA_MAIL_SENDERS": ("acme", "expected ROTA_MAIL_SENDERS as JSON, got 'acme'")},
     "memory": {"ROTA_MONGO_URL": ("mongo://me:s3cret@here", "expected ROTA_MONGO_URL as mongodb://host")},
     "validator": {"ROTA_SCRIPT_MEMORY_MB": ("1", "expected ROTA_SCRIPT_MEMORY_MB as at least 32, got '1'")},
+    "learner": {"ROTA_LOG_LEVEL": ("loud", "expected ROTA_LOG_LEVEL as one of CRITICAL, ERROR, WARNING, INFO, DEBUG")},
 }
 """Service → variable → what it holds, and what the log says of it."""
 
@@ -38,6 +42,21 @@ AT_A_LATER_LOOK = [
     ("trigger-gateway", "ROTA_SECRETS_KEY", "s3cret", "ROTA_SECRETS_KEY: expected 32 bytes"),
 ]
 """What `build` alone finds wrong."""
+
+COMMANDS = {
+    "topology": ["--ca-file", "none"],
+    "mongo_setup": ["--key-file", "none", "--passwords", "none"],
+    "migrate": ["scheduler"],
+    "nats_admin.feed_clients": ["list", "--config", "none"],
+}
+"""Those that run beside the services, each with files that aren't there."""
+
+NOT_THERE = {
+    "topology": "expected the PEM certificate of NATS's authority in none",
+    "mongo_setup": "expected MongoDB's password in none",
+    "nats_admin.feed_clients": "expected a key in none",
+}
+"""What a command says of them."""
 
 
 def reasons_of(service: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
@@ -79,3 +98,32 @@ def test_what_is_found_when_parts_are_put_together_is_shown_the_same_way(
     monkeypatch.setenv(variable, value)
     (reason,) = reasons_of(service, capsys)
     assert words in reason
+
+
+def ended(command: str, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> object:
+    """The exit code of a command."""
+    monkeypatch.setattr(sys, "argv", [command, *arguments])
+    with pytest.raises(SystemExit) as end:
+        sys.exit(import_module(f"rota_common.{command}").main())
+    return end.value.code
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_names_each_wrong_setting_and_ends(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ROTA_HTTP_PORT", "eighty")
+    monkeypatch.setenv("ROTA_MONGO_URL", "mongo://me:s3cret@here")
+    assert ended(command, COMMANDS[command], monkeypatch) == 78
+    said = capsys.readouterr().err
+    assert "s3cret" not in said
+    named = [line.partition(" as ")[0] for line in said.splitlines()]
+    assert named == ["expected ROTA_MONGO_URL", "expected ROTA_HTTP_PORT"]
+
+
+@pytest.mark.parametrize("command", NOT_THERE)
+def test_a_command_that_lacks_a_file_says_so(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ended(command, COMMANDS[command], monkeypatch) == 1
+    assert capsys.readouterr().err.startswith(NOT_THERE[command])

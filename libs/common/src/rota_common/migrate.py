@@ -16,6 +16,7 @@ from types import ModuleType
 from pymongo.errors import PyMongoError
 
 from rota_common.runtime.settings import ServiceSettings
+from rota_common.runtime.wrong_settings import settings_of_command
 from rota_common.stores.migrations import migrate_all
 from rota_common.stores.mongo import Mongo
 from rota_contracts.catalog import SERVICES
@@ -41,7 +42,7 @@ def _forms_of(service: str) -> ModuleType | None:
 
 
 async def _migrate(forms: ModuleType) -> int:
-    mongo = Mongo.of(ServiceSettings(), forms.DATABASE)
+    mongo = Mongo.of(settings_of_command(ServiceSettings), forms.DATABASE)
     left = 0
     try:
         async for part, ended in migrate_all(mongo.database, forms.STORED_FORMS, show=_every(SHOWN_EVERY_S, _say)):

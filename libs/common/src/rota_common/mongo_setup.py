@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from pymongo import MongoClient
-from pymongo.errors import OperationFailure
+from pymongo.errors import OperationFailure, PyMongoError
 from pymongo.uri_parser import parse_uri
 
 from rota_common.runtime.settings import ServiceSettings
+from rota_common.runtime.wrong_settings import settings_of_command
 from rota_common.stores.mongo import USERS_IN, read_password
 
 OWNERS = ("gateway", "scheduler", "executor", "delivery", "learner", "memory")
@@ -79,16 +80,20 @@ def _user(primary: Client, database: str, password: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m rota_common.mongo_setup", description=__doc__)
-    settings = ServiceSettings()
+    settings = settings_of_command(ServiceSettings)
     parser.add_argument("--mongo-url", default=settings.mongo_url, help="default: $ROTA_MONGO_URL")
     parser.add_argument("--key-file", type=Path, required=True, help="the key file of the replica set's members")
     parser.add_argument("--passwords", type=Path, required=True, help=f"a folder with a file each: {', '.join(OWNERS)}")
     given = parser.parse_args(arguments)
-    key = "".join(given.key_file.read_text().split())
-    wanted = (*OWNERS, BACKUP) if (given.passwords / BACKUP).exists() else OWNERS
-    passwords = {f"{settings.mongo_prefix}_{owner}": read_password(given.passwords / owner) for owner in wanted}
-    for line in set_up(given.mongo_url, key=key, passwords=passwords):
-        sys.stdout.write(f"{line}\n")
+    try:
+        key = "".join(read_password(given.key_file).split())
+        wanted = (*OWNERS, BACKUP) if (given.passwords / BACKUP).exists() else OWNERS
+        passwords = {f"{settings.mongo_prefix}_{owner}": read_password(given.passwords / owner) for owner in wanted}
+        lines = set_up(given.mongo_url, key=key, passwords=passwords)
+    except (PyMongoError, ValueError) as error:
+        sys.stderr.write(f"{error!s:.300}\ncorrect ROTA_MONGO_URL or the file, and run it again: it may be repeated\n")
+        return 1
+    sys.stdout.writelines(f"{line}\n" for line in lines)
     return 0
 
 

@@ -6,9 +6,11 @@
 import argparse
 import asyncio
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import nats
+from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.api import (
     ConsumerConfig,
@@ -26,6 +28,7 @@ from rota_common.bus.connection import identity
 from rota_common.clock import now
 from rota_common.nats_admin.permissions import TOPOLOGY
 from rota_common.runtime.settings import ServiceSettings
+from rota_common.runtime.wrong_settings import settings_of_command
 from rota_contracts.streams import (
     BUCKETS,
     STREAMS,
@@ -41,6 +44,7 @@ MAX_DELIVER = -1
 MICROSECONDS = 1_000_000
 """In a second: more than the messages that a stream takes."""
 
+MEND = "correct ROTA_NATS_URL, ROTA_NATS_NKEY_FILE or ROTA_NATS_CA_FILE, and run it again: it may be repeated"
 DISCARD = {"new": DiscardPolicy.NEW, "old": DiscardPolicy.OLD}
 
 
@@ -175,26 +179,35 @@ async def _make(jetstream: JetStreamContext, bucket: Bucket, wanted: Wanted) -> 
 async def apply_to(url: str, *, nkey_file: str = "", ca_file: str = "", wanted: Wanted | None = None) -> list[str]:
     """`apply` over a connection of its own, with the key of the user `topology`."""
     who = identity(TOPOLOGY, nkey_file, ca_file)
-    client = await nats.connect(url, connect_timeout=5, max_reconnect_attempts=3, **who)
+    client = await nats.connect(url, connect_timeout=5, max_reconnect_attempts=3, error_cb=_silent, **who)
     try:
         return await apply(client.jetstream(timeout=10), wanted)
     finally:
         await client.close()
 
 
-def main() -> int:
+async def _silent(_: Exception) -> None:
+    """The default prints a traceback; what `connect` raises says it, too."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m rota_common.topology", description=__doc__)
-    settings = ServiceSettings()
+    settings = settings_of_command(ServiceSettings)
     parser.add_argument("--nats-url", default=settings.nats_url, help="default: $ROTA_NATS_URL")
     parser.add_argument("--nkey-file", default=settings.nats_nkey_file, help="default: $ROTA_NATS_NKEY_FILE")
     parser.add_argument("--ca-file", default=settings.nats_ca_file, help="default: $ROTA_NATS_CA_FILE")
     parser.add_argument("--replicas", type=int, help="copies of each stream and bucket: 3 on a NATS cluster of 3")
     parser.add_argument("--scale", type=float, default=1.0, help="factor for all sizes (default 1)")
     parser.add_argument("--force", action="store_true", help="also lower copies and sizes")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     wanted = Wanted(given.replicas, given.scale, given.force)
     made = apply_to(given.nats_url, nkey_file=given.nkey_file, ca_file=given.ca_file, wanted=wanted)
-    for line in asyncio.run(made):
+    try:
+        lines = asyncio.run(made)
+    except (NatsError, OSError, ValueError) as error:
+        sys.stderr.write(f"{str(error) or repr(error)}\n{MEND}\n")
+        return 1
+    for line in lines:
         print(line)
     return 0
 

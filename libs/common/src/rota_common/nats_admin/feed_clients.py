@@ -12,18 +12,20 @@ from nats.errors import Error as NatsError
 from rota_common.nats_admin.config import Folder
 from rota_common.nats_admin.feed_client_admin import FeedClient, FeedClientError, FeedClients, failure
 from rota_common.runtime.settings import ServiceSettings
+from rota_common.runtime.wrong_settings import settings_of_command
 
 VERBS = ("add", "list", "remove", "rewind", "reload")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    settings = settings_of_command(ServiceSettings)
     parser = argparse.ArgumentParser(prog="python -m rota_common.nats_admin.feed_clients", description=__doc__)
     parser.add_argument("verb", choices=VERBS)
     parser.add_argument("team", nargs="?", default="")
     parser.add_argument("name", nargs="?", default="")
     parser.add_argument("--config", type=Path, required=True, help="the folder of `rota_common.nats_admin.config`")
-    parser.add_argument("--nats-url", default=ServiceSettings().nats_url, help="default: $ROTA_NATS_URL")
-    parser.add_argument("--ca-file", default=ServiceSettings().nats_ca_file, help="default: $ROTA_NATS_CA_FILE")
+    parser.add_argument("--nats-url", default=settings.nats_url, help="default: $ROTA_NATS_URL")
+    parser.add_argument("--ca-file", default=settings.nats_ca_file, help="default: $ROTA_NATS_CA_FILE")
     parser.add_argument("--since", type=_instant, help="for add and rewind: 2026-03-02T09:00:00+01:00")
     parser.add_argument("--calls", action="store_true", help="for add: it may call the team's agents")
     given = parser.parse_args(arguments)

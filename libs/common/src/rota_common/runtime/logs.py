@@ -116,7 +116,7 @@ def configure(*, level: str = "INFO", stream: TextIO | None = None, human: bool 
     """Write the lines of structlog and of the standard library to `stream` (by default standard error)."""
     _output.direct(stream)
     renderer: Any = structlog.dev.ConsoleRenderer(colors=False) if human else structlog.processors.JSONRenderer()
-    number = logging.getLevelNamesMapping().get(level.upper(), logging.INFO)
+    number = logging.getLevelNamesMapping()[level.upper()]
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,

@@ -24,14 +24,11 @@ from rota_common.runtime.exposition import measure_loop_lag, metrics_page
 from rota_common.runtime.metrics import BUILD_INFO
 from rota_common.runtime.service import Service
 from rota_common.runtime.settings import ServiceSettings
-from rota_common.runtime.wrong_settings import problems_of
+from rota_common.runtime.wrong_settings import WRONG_SETTINGS, problems_of
 from rota_contracts.version import VERSION
 
 NOT_STARTED = 3
 """The exit code of a server that could not start, as uvicorn's own command has it."""
-
-WRONG_SETTINGS = 78
-"""The exit code of a service with a setting that it can't use: EX_CONFIG of sysexits.h."""
 
 Settings = TypeVar("Settings", bound=ServiceSettings)
 

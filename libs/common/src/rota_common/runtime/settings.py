@@ -7,12 +7,20 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from rota_common.urls import networks
 
+LEVELS = ("CRITICAL", "ERROR", "WARNING", "INFO", "DEBUG")
+
 
 def _cidrs(text: str) -> str:
     try:
         networks(text)
     except ValueError as error:
         raise ValueError(f"networks as CIDRs with commas between, like 10.0.0.0/8 ({error})") from None
+    return text
+
+
+def _level(text: str) -> str:
+    if text.upper() not in LEVELS:
+        raise ValueError(f"one of {', '.join(LEVELS)}")
     return text
 
 
@@ -48,6 +56,6 @@ class ServiceSettings(BaseSettings):
     http_host: str = "0.0.0.0"  # noqa: S104  # a container listens to its pod; the laptop commands pass 127.0.0.1
     http_port: int = Field(default=8080, ge=0, le=65_535)
     http_at_once: int = 2000
-    log_level: str = "INFO"
+    log_level: Annotated[str, AfterValidator(_level)] = "INFO"
     stop_timeout: float = 25.0
     handling_limit: float = Field(default=6 * 3600.0, gt=0)

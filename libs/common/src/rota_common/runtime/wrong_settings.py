@@ -2,8 +2,9 @@
 
 import os
 import re
+import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr, ValidationError
@@ -11,6 +12,9 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsError
 
 from rota_common.secrets import MissingSecret
+
+WRONG_SETTINGS = 78
+"""The exit code of a service, or a command, with a setting that it can't use: EX_CONFIG of sysexits.h."""
 
 VARIABLE = re.compile(r"\bROTA_[A-Z][A-Z_]*")
 OF_A_SECRET = re.compile(r"KEY|SECRET|PASSWORD|TOKEN|HEADERS")
@@ -29,6 +33,21 @@ KINDS = {
     "list": "a JSON list",
 }
 LIMITS = {"ge": "at least", "le": "at most", "gt": "more than", "lt": "less than"}
+
+Settings = TypeVar("Settings", bound=BaseSettings)
+
+
+def settings_of_command(settings: type[Settings]) -> Settings:
+    """What the environment says. What is wrong with it ends the process, with a line each on standard error and the
+    exit code WRONG_SETTINGS."""
+    try:
+        return settings()
+    except ValueError as error:
+        problems = problems_of(error, settings)
+        if not problems:
+            raise
+        sys.stderr.writelines(f"{problem}\n" for problem in problems)
+        sys.exit(WRONG_SETTINGS)
 
 
 def problems_of(error: ValueError, settings: type[BaseSettings]) -> list[str]:

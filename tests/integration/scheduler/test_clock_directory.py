@@ -8,6 +8,7 @@ import pytest
 
 from rota_common.bus.robots import Robots
 from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import MEMBER, TEAM, SetClock, a_robot
 from rota_contracts import catalog
 from rota_contracts.messages.trigger import RejectReason
@@ -77,19 +78,21 @@ async def test_an_older_revision_that_comes_late_changes_nothing(harness: Harnes
 
 
 @pytest.fixture
-def deaf(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A follower reads all robots, and receives no later change."""
-    follow = Robots.follow
+def deaf(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """A follower reads all robots, and receives no later change; set once it has read them."""
+    follow, read = Robots.follow, asyncio.Event()
 
     async def once_only(self: Robots, *, seconds: float) -> AsyncGenerator[bytes | None]:
         async with contextlib.aclosing(follow(self, seconds=seconds)) as definitions:
             async for text in definitions:
                 yield text
                 if text is None:
+                    read.set()
                     await asyncio.sleep(seconds)
                     return
 
     monkeypatch.setattr(Robots, "follow", once_only)
+    return read
 
 
 @pytest.mark.usefixtures("deaf")
@@ -126,11 +129,12 @@ async def test_robots_that_were_changed_while_nats_was_away_are_known_when_it_is
             await asyncio.sleep(0.02)
 
 
-@pytest.mark.usefixtures("deaf")
-async def test_a_trigger_of_a_newer_revision_is_decided_by_that_one(harness: Harness) -> None:  # SC-14
+async def test_a_trigger_of_a_newer_revision_is_decided_by_that_one(
+    harness: Harness, deaf: asyncio.Event
+) -> None:  # SC-14
     """The gateway has answered the owner already, and the word of it may still be on its way to the scheduler."""
     async with harness.scheduler():
-        await once(harness, lambda state: state.active)
+        await asyncio.wait_for(deaf.wait(), PATIENCE_S)
         await harness.keep(a_robot(robot_status="paused", rev=7))
         await harness.trigger("t1", robot_rev=1)
         await harness.slots(1)

@@ -44,7 +44,7 @@ MAX_DELIVER = -1
 MICROSECONDS = 1_000_000
 """In a second: more than the messages that a stream takes."""
 
-MEND = "correct ROTA_NATS_URL, ROTA_NATS_NKEY_FILE or ROTA_NATS_CA_FILE, and run it again: it may be repeated"
+MEND = "correct the settings ROTA_NATS_… or the options, and run it again: it may be repeated"
 DISCARD = {"new": DiscardPolicy.NEW, "old": DiscardPolicy.OLD}
 
 

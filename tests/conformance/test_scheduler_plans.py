@@ -94,7 +94,7 @@ async def test_of_several_with_one_name_the_first_is_kept(stores: Stores) -> Non
 async def test_a_change_replaces_the_revision_before_it_and_no_other(stores: Stores) -> None:
     plan = planned()
     await stores.plans.add(plan)
-    gone = remove(plan, NOON, reason="the robot is gone")
+    gone = remove(plan, NOON, reason="the robot was deleted")
     assert await stores.plans.change(gone)
     assert not await stores.plans.change(start(plan, NOON))
     assert not await stores.plans.change(planned("never-added"))

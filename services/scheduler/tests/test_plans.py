@@ -202,7 +202,7 @@ async def test_a_robot_that_is_gone_loses_its_plan() -> None:  # TG-20
         harness.robots.kept[MEMBER] = a_robot(deleted=True)
         await at(harness, NOON + timedelta(seconds=1))
         plan = await until_state(harness, PlanState.REMOVED)
-    assert plan.item.reason == "the robot is gone"
+    assert plan.item.reason == "the robot was deleted"
     assert harness.published.requested_ids == []
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from rota_common.clock import Clock
 from rota_contracts.messages.plan import ChangePlan, ChangePlanReply, ListPlans, PlanPage
-from scheduler.domain.plan import Plan, change, plan_key, refuse_change, remove
+from scheduler.domain.plan import ROBOT_DELETED, Plan, change, plan_key, refuse_change, remove
 from scheduler.domain.robot_summary import Key
 from scheduler.event_publisher import EventPublisher
 from scheduler.ports import Plans, Queue, Robots
@@ -57,7 +57,7 @@ class ChangePlans:
             for item in items:
                 plan = await self.plans.find(plan_key(team, member, item.plan_id))
                 if plan is not None:
-                    await self.end(remove(plan, self.clock(), reason="the robot was deleted"))
+                    await self.end(remove(plan, self.clock(), reason=ROBOT_DELETED))
 
     async def end(self, plan: Plan) -> None:
         """Store this last revision of an item, unless it was changed since it was read."""

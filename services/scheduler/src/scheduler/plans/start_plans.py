@@ -11,7 +11,7 @@ from rota_common.runtime.logs import logger
 from rota_common.runtime.traces import derived
 from scheduler.domain.admission import consider, enqueue
 from scheduler.domain.batch import Batch, Decided
-from scheduler.domain.plan import Plan, remove, start, trigger_of
+from scheduler.domain.plan import ROBOT_DELETED, Plan, remove, start, trigger_of
 from scheduler.domain.queue import Entry, QueueState, Refusal
 from scheduler.domain.robot_summary import Key, RobotSummary
 from scheduler.plans.change_plans import ChangePlans
@@ -66,7 +66,7 @@ class StartPlans:
     async def _queue(self, plan: Plan, queue_state: QueueState, batch: Batch, now: datetime, pool: int) -> None:
         robot = await self.robots.find(*plan.owner)
         if robot is None or robot.deleted:
-            await self.change_plans.end(remove(plan, now, reason="the robot is gone"))
+            await self.change_plans.end(remove(plan, now, reason=ROBOT_DELETED))
             return
         if self.room.over_share(robot.team):
             await self.plans.postpone(plan, now + CHECK_AGAIN)

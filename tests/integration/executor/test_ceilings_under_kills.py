@@ -62,7 +62,7 @@ class Bill:
         self.requests = 0
         self.processes: dict[str, Process] = {}
         self.killed: list[int] = []
-        self.turns: asyncio.Queue[None] = asyncio.Queue()
+        self.turns = asyncio.Semaphore(0)
         self.unknown: list[str] = []
 
     async def __call__(self, asked: ModelRequest) -> Completion:
@@ -74,7 +74,7 @@ class Bill:
         robot, number = (found[1], found[2]) if found else ("?", "?")
         for name in (f"run {number}", f"robot {robot}", "team"):
             self._charge(name, tokens_in)
-        self.turns.put_nowait(None)
+        self.turns.release()
         self._kill(self.processes[asked.headers["authorization"].removeprefix("Bearer ")])
         return Completion(text=ANSWERS[kind(asked)], usage=Usage(tokens_in, OUT))
 
@@ -177,7 +177,7 @@ async def test_no_bill_exceeds_a_ceiling_though_executors_are_killed_at_their_ca
                 fields = {"padding": "." * 1000, "mark": mark}
                 data = {"source": "leads", "event_type": "lead.created", "data": fields}
                 await system.request(f"e{number}", member_id=member, input=data)
-                await bill.turns.get()  # one after another: a process that is killed has few calls under way
+                await bill.turns.acquire()  # one after another: a process that is killed has few calls under way
             while True:
                 found = [document async for document in runs.find({}, {"run.execution": 1})]
                 if len(found) == RUNS and all(map(at_rest, found)):

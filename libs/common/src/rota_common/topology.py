@@ -24,7 +24,7 @@ from nats.js.api import (
 )
 from nats.js.errors import NotFoundError
 
-from rota_common.bus.connection import identity
+from rota_common.bus.connection import identity, silent
 from rota_common.clock import now
 from rota_common.nats_admin.permissions import TOPOLOGY
 from rota_common.runtime.settings import ServiceSettings
@@ -44,7 +44,6 @@ MAX_DELIVER = -1
 MICROSECONDS = 1_000_000
 """In a second: more than the messages that a stream takes."""
 
-MEND = "correct the settings ROTA_NATS_… or the options, and run it again: it may be repeated"
 DISCARD = {"new": DiscardPolicy.NEW, "old": DiscardPolicy.OLD}
 
 
@@ -179,15 +178,11 @@ async def _make(jetstream: JetStreamContext, bucket: Bucket, wanted: Wanted) -> 
 async def apply_to(url: str, *, nkey_file: str = "", ca_file: str = "", wanted: Wanted | None = None) -> list[str]:
     """`apply` over a connection of its own, with the key of the user `topology`."""
     who = identity(TOPOLOGY, nkey_file, ca_file)
-    client = await nats.connect(url, connect_timeout=5, max_reconnect_attempts=3, error_cb=_silent, **who)
+    client = await nats.connect(url, connect_timeout=5, max_reconnect_attempts=3, error_cb=silent, **who)
     try:
         return await apply(client.jetstream(timeout=10), wanted)
     finally:
         await client.close()
-
-
-async def _silent(_: Exception) -> None:
-    """The default prints a traceback; what `connect` raises says it, too."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -205,7 +200,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         lines = asyncio.run(made)
     except (NatsError, OSError, ValueError) as error:
-        sys.stderr.write(f"{str(error) or repr(error)}\n{MEND}\n")
+        mend = "correct the settings ROTA_NATS_… or the options, and run it again: it may be repeated"
+        sys.stderr.write(f"{str(error) or repr(error)}\n{mend}\n")
         return 1
     for line in lines:
         print(line)

@@ -36,6 +36,10 @@ def identity(name: str, nkey_file: str, ca_file: str = "") -> dict[str, Any]:
     return who | _tls(ca_file, "tls") if ca_file else who
 
 
+async def silent(_: Exception) -> None:
+    """For `error_cb` of a short connection: the default prints a traceback; what `connect` raises says it, too."""
+
+
 def asks_for_a_key(error: Exception) -> bool:
     """Has the server refused a connection because its key is missing or unknown?"""
     return "authorization violation" in str(error).lower()

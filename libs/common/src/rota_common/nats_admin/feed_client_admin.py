@@ -17,7 +17,7 @@ from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 from nats.js.errors import NotFoundError
 from pydantic import TypeAdapter, ValidationError
 
-from rota_common.bus.connection import asks_for_a_key, identity
+from rota_common.bus.connection import asks_for_a_key, identity, silent
 from rota_common.nats_admin.accounts import SYSTEM_USER, Accounts
 from rota_common.nats_admin.config import Folder, new_key
 from rota_common.nats_admin.permissions import OPERATOR
@@ -148,7 +148,7 @@ class FeedClients:
 
     async def _connect(self, user: str) -> Client:
         who = identity(user, str(self.folder.key(user)), self.ca_file)
-        options = {"connect_timeout": TIMEOUT_S, "allow_reconnect": False, "error_cb": _silent}
+        options = {"connect_timeout": TIMEOUT_S, "allow_reconnect": False, "error_cb": silent}
         return await nats.connect(self.url, **options, **who)
 
     @contextlib.asynccontextmanager
@@ -169,10 +169,6 @@ def failure(url: str, folder: Path, error: Exception) -> tuple[str, str]:
         return f"expected a key in {error.filename}: there is none", "`rota nats-config` writes it"
     what = f"the request to NATS at {url} failed: {error!r}"
     return what, "start it with this configuration, or correct ROTA_NATS_URL"
-
-
-async def _silent(_: Exception) -> None:
-    """The default prints a traceback; what `connect` raises says it, too."""
 
 
 def _check(name: str) -> None:

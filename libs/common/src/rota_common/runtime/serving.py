@@ -24,7 +24,7 @@ from rota_common.runtime.exposition import measure_loop_lag, metrics_page
 from rota_common.runtime.metrics import BUILD_INFO
 from rota_common.runtime.service import Service
 from rota_common.runtime.settings import ServiceSettings
-from rota_common.runtime.wrong_settings import WRONG_SETTINGS, problems_of
+from rota_common.runtime.wrong_settings import ended_by_problems
 from rota_contracts.version import VERSION
 
 NOT_STARTED = 3
@@ -126,16 +126,13 @@ def run(
     """The process of a service: its settings, read from the environment, and `serve`. What is wrong with settings is a
     line of the log for each, and the exit code WRONG_SETTINGS."""
     logs.configure()
-    try:
+
+    def say(problem: str) -> None:
+        logs.logger().error("wrong setting", service=service_of(settings), reason=problem)
+
+    with ended_by_problems(settings, say):
         given = settings()
         app = build(given)
-    except ValueError as error:
-        problems = problems_of(error, settings)
-        if not problems:
-            raise
-        for problem in problems:
-            logs.logger().error("wrong setting", service=service_of(settings), reason=problem)
-        sys.exit(WRONG_SETTINGS)
     serve(app, given, drain=drain(given))
 
 

@@ -3,7 +3,8 @@
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -37,17 +38,25 @@ LIMITS = {"ge": "at least", "le": "at most", "gt": "more than", "lt": "less than
 Settings = TypeVar("Settings", bound=BaseSettings)
 
 
-def settings_of_command(settings: type[Settings]) -> Settings:
-    """What the environment says. What is wrong with it ends the process, with a line each on standard error and the
-    exit code WRONG_SETTINGS."""
+@contextmanager
+def ended_by_problems(settings: type[BaseSettings], say: Callable[[str], object]) -> Iterator[None]:
+    """What is wrong with settings ends the process: `say` is called with each sentence, and the exit code is
+    WRONG_SETTINGS."""
     try:
-        return settings()
+        yield
     except ValueError as error:
         problems = problems_of(error, settings)
         if not problems:
             raise
-        sys.stderr.writelines(f"{problem}\n" for problem in problems)
+        for problem in problems:
+            say(problem)
         sys.exit(WRONG_SETTINGS)
+
+
+def settings_of_command(settings: type[Settings]) -> Settings:
+    """What the environment says; what is wrong with it stands on standard error, a line each."""
+    with ended_by_problems(settings, lambda problem: sys.stderr.write(f"{problem}\n")):
+        return settings()
 
 
 def problems_of(error: ValueError, settings: type[BaseSettings]) -> list[str]:

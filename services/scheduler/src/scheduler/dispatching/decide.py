@@ -17,7 +17,7 @@ from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1, Tri
 from scheduler.domain.admission import WAITS_AT_MOST, consider, enqueue
 from scheduler.domain.batch import Batch, Cancelled, CancelRequest, Decided, Ended, Moved, StoredTrigger
 from scheduler.domain.queue import Entry, EntryState, QueueState, Refusal
-from scheduler.domain.robot_summary import Key, RobotSummary
+from scheduler.domain.robot_summary import ROBOT_DELETED, Key, RobotSummary
 from scheduler.ports import Queue, Robots
 
 Report = ExecutionStartedV1 | ExecutionParkedV1 | ExecutionResumableV1 | ExecutionFinishedV1
@@ -105,7 +105,7 @@ def decide(intake: Intake, snapshot: Snapshot, queue_state: QueueState, *, pool:
             case TriggerReceivedV1() as trigger:
                 _decide_trigger(trigger, event.traceparent, snapshot, queue_state, batch, now, pool)
             case RobotDeletedV1(team_id=team, member_id=member):
-                deleted = Refusal(RejectReason.ROBOT_DELETED, "the robot was deleted")
+                deleted = Refusal(RejectReason.ROBOT_DELETED, ROBOT_DELETED)
                 _cancel(Withdraw(team_id=team, member_id=member), deleted, queue_state, batch)
             case TeamRemovedV1(team_id=team):
                 queue_state.remove_team(team)

@@ -17,9 +17,6 @@ NEVER = datetime(9999, 1, 1, tzinfo=UTC)
 
 START = "plan.start"
 
-ROBOT_DELETED = "the robot was deleted"
-"""Why an item is removed with its robot, whether its removal or its start comes first."""
-
 LIMIT = 512 * 1024
 """Bytes of an item as JSON: a message of the bus holds 1 MB, and the request for its execution carries more than it."""
 

@@ -24,6 +24,9 @@ Key = tuple[str, str]
 STOPPED = (RobotStatus.PAUSED, RobotStatus.MAINTENANCE)
 """In these nothing new starts; running executions go on."""
 
+ROBOT_DELETED = "the robot was deleted"
+"""Why its triggers and the items of its plan end, whichever part of the scheduler finds them first."""
+
 
 class _Config(Part):
     triggers: Triggers = Triggers()

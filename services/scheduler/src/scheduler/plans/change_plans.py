@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from rota_common.clock import Clock
 from rota_contracts.messages.plan import ChangePlan, ChangePlanReply, ListPlans, PlanPage
-from scheduler.domain.plan import ROBOT_DELETED, Plan, change, plan_key, refuse_change, remove
-from scheduler.domain.robot_summary import Key
+from scheduler.domain.plan import Plan, change, plan_key, refuse_change, remove
+from scheduler.domain.robot_summary import ROBOT_DELETED, Key
 from scheduler.event_publisher import EventPublisher
 from scheduler.ports import Plans, Queue, Robots
 

@@ -11,9 +11,9 @@ from rota_common.runtime.logs import logger
 from rota_common.runtime.traces import derived
 from scheduler.domain.admission import consider, enqueue
 from scheduler.domain.batch import Batch, Decided
-from scheduler.domain.plan import ROBOT_DELETED, Plan, remove, start, trigger_of
+from scheduler.domain.plan import Plan, remove, start, trigger_of
 from scheduler.domain.queue import Entry, QueueState, Refusal
-from scheduler.domain.robot_summary import Key, RobotSummary
+from scheduler.domain.robot_summary import ROBOT_DELETED, Key, RobotSummary
 from scheduler.plans.change_plans import ChangePlans
 from scheduler.ports import Plans, Queue, Robots
 

@@ -54,6 +54,7 @@ COMMANDS = {
 NOT_THERE = {
     "topology": "expected the PEM certificate of NATS's authority in none",
     "mongo_setup": "expected MongoDB's password in none",
+    "migrate": "expected MongoDB's password in none",
     "nats_admin.feed_clients": "expected a key in none",
 }
 """What a command says of them."""
@@ -121,9 +122,10 @@ def test_a_command_names_each_wrong_setting_and_ends(
     assert named == ["expected ROTA_MONGO_URL", "expected ROTA_HTTP_PORT"]
 
 
-@pytest.mark.parametrize("command", NOT_THERE)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_that_lacks_a_file_says_so(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setenv("ROTA_MONGO_PASSWORD_FILE", "none")
     assert ended(command, COMMANDS[command], monkeypatch) == 1
     assert capsys.readouterr().err.startswith(NOT_THERE[command])

@@ -42,18 +42,27 @@ def _forms_of(service: str) -> ModuleType | None:
 
 
 async def _migrate(forms: ModuleType) -> int:
-    mongo = Mongo.of(settings_of_command(ServiceSettings), forms.DATABASE)
+    settings = settings_of_command(ServiceSettings)
+    try:
+        mongo = Mongo.of(settings, forms.DATABASE)
+    except (PyMongoError, ValueError) as error:
+        return _failed(error)
     left = 0
     try:
         async for part, ended in migrate_all(mongo.database, forms.STORED_FORMS, show=_every(SHOWN_EVERY_S, _say)):
             _say(f"{part}: {ended}")
             left += ended.left
     except PyMongoError as error:
-        sys.stderr.write(f"{error!s:.300}\nwhat is migrated stays so: correct ROTA_MONGO_URL, and run it again\n")
-        return 1
+        return _failed(error)
     finally:
         await mongo.close()
     return 1 if left else 0
+
+
+def _failed(error: Exception) -> int:
+    mend = "what is migrated stays so: correct ROTA_MONGO_URL or ROTA_MONGO_PASSWORD_FILE, and run it again"
+    sys.stderr.write(f"{error!s:.300}\n{mend}\n")
+    return 1
 
 
 def _say(line: str) -> None:
